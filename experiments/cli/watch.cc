@@ -26,7 +26,7 @@ struct WatchArguments {
   bool once = false;
 };
 
-void Watch(const WatchArguments& arguments) {
+void WatchOrPrint(const WatchArguments& arguments) {
   WatchSession session(WatchedRun(arguments.run, arguments.results));
   if (arguments.cell) session.ChooseCell(*arguments.cell);
   if (arguments.at) session.ChooseTime(*arguments.at);
@@ -50,7 +50,7 @@ void AddWatchCommand(CLI::App& app, int* exit_code) {
   command->add_flag("--once", arguments->once,
                     "Print what is seen now, once, and end; as it does where there is no terminal");
   command->callback([arguments, exit_code] {
-    Watch(*arguments);
+    WatchOrPrint(*arguments);
     *exit_code = 0;
   });
 }

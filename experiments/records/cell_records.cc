@@ -479,7 +479,7 @@ void CellRecords::Finish(const std::string& status, const std::string& reason) {
   const auto sync = [](auto*... files) { ((*files ? (*files)->Sync() : void()), ...); };
   sync(&impl_->grants, &impl_->samples, &impl_->steps, &impl_->resizes, &impl_->actuations,
        &impl_->memory, &impl_->stages, &impl_->requests);
-  impl_->live.reset();
+  if (impl_->live) impl_->live->Remove();
   // Last, so that a folder with a cell.json holds all its rows.
   WriteFileWhole(impl_->partial / kCellFileName, impl_->CellText(status, reason));
   SyncFolder(impl_->partial);

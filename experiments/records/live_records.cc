@@ -8,7 +8,7 @@ namespace cosched {
 LiveRecords::LiveRecords(std::filesystem::path cell)
     : cell_(std::move(cell)), submitted_(cell_, false), queues_(cell_, false) {}
 
-LiveRecords::~LiveRecords() {
+void LiveRecords::Remove() {
   std::error_code ignored;
   std::filesystem::remove(cell_ / SubmittedRow::kFile, ignored);
   std::filesystem::remove(cell_ / QueueRow::kFile, ignored);

@@ -1,6 +1,6 @@
 #pragma once
 // What only a cell that runs has in its folder, for who watches it (experiments/watch): what the
-// other tables tell once it is over. Both files go away with this. Used by CellRecords.
+// other tables tell once it is over. Used by CellRecords.
 //
 //   submitted.csv  a row a job, when the policy is told of it: jobs.csv has it when it ends
 //   queues.csv     a row a service at every sampling instant: requests.csv has them when answered
@@ -49,12 +49,10 @@ class LiveRecords {
  public:
   // Throws OutputError, as the others do.
   explicit LiveRecords(std::filesystem::path cell);
-  ~LiveRecords();
-  LiveRecords(const LiveRecords&) = delete;
-  LiveRecords& operator=(const LiveRecords&) = delete;
 
   void Submitted(const Job& job);
   void Queue(const QueueRow& row) { queues_.Write(row); }
+  void Remove();  // Both files: the cell is over. Of one that never is they stay.
 
  private:
   std::filesystem::path cell_;

@@ -76,7 +76,8 @@ FrameLine Cells(const FrameSubject& subject) {
   const double share =
       subject.cells == 0 ? 0 : static_cast<double>(ended) / static_cast<double>(subject.cells);
   std::string text = fmt::format("{} of {} done", subject.done, subject.cells);
-  if (subject.running > 0) text += fmt::format(", {} running", subject.running);
+  const char* const what = subject.status == "running" ? "running" : "not finished";
+  if (subject.running > 0) text += fmt::format(", {} {}", subject.running, what);
   text += fmt::format(", {} left", left);
   if (subject.seconds_left) text += ", " + AboutTime(*subject.seconds_left);
   FrameLine line = {{"cells   ", FrameStyle::kHead},
@@ -105,7 +106,7 @@ FrameLine TimeLine(const FrameSubject& subject, size_t columns) {
                                              : "looking back";
   const std::string text =
       fmt::format("  {} of {}, {}", ShortTime(subject.moment.time), ShortTime(subject.end_s), what);
-  const size_t width = std::clamp<size_t>(columns, 60, 110) - 8 - 2 - 34;
+  const size_t width = std::clamp<size_t>(columns, 60, 110) - 8 - 2 - 36;
   std::string slider(width, '-');
   const double share = subject.end_s > 0 ? subject.moment.time / subject.end_s : 1;
   const auto at = static_cast<size_t>(std::clamp(share, 0.0, 1.0) * static_cast<double>(width - 1));
@@ -155,7 +156,7 @@ const char* UnitName(SpeedUnit unit) {
 
 // Of a line of 80 characters; programs and cores take what more there is.
 struct TenantWidths {
-  size_t program = 18, cores = 12;
+  size_t program = 16, cores = 10;
   explicit TenantWidths(size_t columns) {
     const size_t more = std::min<size_t>(columns > 80 ? columns - 80 : 0, 40);
     program += more / 2;
@@ -167,14 +168,11 @@ std::string Cut(const std::string& text, size_t width) {
   return text.size() <= width ? text : text.substr(0, width - 1) + "~";
 }
 
-FrameLine TenantHead(size_t columns, size_t above, size_t below) {
+FrameLine TenantHead(size_t columns) {
   const TenantWidths widths(columns);
-  std::string more;
-  if (above + below > 0) more = fmt::format("  (more: {} up, {} down)", above, below);
-  return {
-      {fmt::format("{:>6} {:<{}} {:<8}{:<{}} {:>7} {:>11}  {}{}", "job", "program", widths.program,
-                   "state", "cores", widths.cores, "threads", "steps", "speed", more),
-       FrameStyle::kHead}};
+  return {{fmt::format("{:>6} {:<{}} {:<8}{:<{}} {:>7} {:>11}  {}", "job", "program",
+                       widths.program, "state", "cores", widths.cores, "threads", "steps", "speed"),
+           FrameStyle::kHead}};
 }
 
 std::string CoresOf(const TenantMoment& tenant) {
@@ -186,7 +184,7 @@ std::string CoresOf(const TenantMoment& tenant) {
   return fmt::format("{:.2g} of {}", tenant.amount, places);
 }
 
-FrameLine Tenant(const TenantMoment& tenant, double now, size_t columns) {
+FrameLine TenantLine(const TenantMoment& tenant, double now, size_t columns) {
   const TenantWidths widths(columns);
   const std::string program = tenant.program.empty() ? "?" : Printable(tenant.program);
   const std::string begin =
@@ -218,16 +216,16 @@ std::string CountOr(const std::optional<int64_t>& count) {
 
 void AddServices(const std::vector<ServiceMoment>& services, Frame* frame) {
   if (services.empty()) return;
-  frame->push_back({{fmt::format("{:>6} {:<18} {:>8}{:>12}{:>12}  {:<13}{}", "", "service",
-                                 "in queue", "at servers", "answered/s", "mean response", ""),
+  frame->push_back({{fmt::format("{:>6} {:<16} {:>8}{:>11}{:>11}  {:<13}", "", "service",
+                                 "in queue", "at servers", "answered/s", "mean response"),
                      FrameStyle::kHead}});
   for (size_t i = 0; i < std::min(services.size(), kMostServices); ++i) {
     const ServiceMoment& service = services[i];
     const std::string response =
         service.mean_response_s ? fmt::format("{:.0f} ms", *service.mean_response_s * 1e3) : "-";
     FrameLine line =
-        Plain(fmt::format("{:>6} {:<18} {:>8}{:>12}{:>12}  {:<13}", "",
-                          Cut(Printable(service.name), 18), CountOr(service.queued),
+        Plain(fmt::format("{:>6} {:<16} {:>8}{:>11}{:>11}  {:<13}", "",
+                          Cut(Printable(service.name), 16), CountOr(service.queued),
                           CountOr(service.in_flight), RateText(service.answered_per_s), response));
     if (service.dropped > 0)
       line.push_back({fmt::format(" {} dropped", service.dropped), FrameStyle::kBad});
@@ -242,7 +240,7 @@ void AddDecisions(const CellMoment& moment, size_t most, Frame* frame) {
   size_t shown = 0;
   if (moment.asked && shown < most) {
     ++shown;
-    frame->push_back({{fmt::format("{:>10}  {}: nothing", ShortTime(moment.asked->time),
+    frame->push_back({{fmt::format("{:>10}  {}: nothing moved", ShortTime(moment.asked->time),
                                    Printable(moment.asked->event)),
                        FrameStyle::kFaint}});
   }
@@ -254,16 +252,20 @@ void AddDecisions(const CellMoment& moment, size_t most, Frame* frame) {
   if (shown == 0) frame->push_back({{"            none yet", FrameStyle::kFaint}});
 }
 
-// As many of them as there is place for, from `first` on.
-void AddTenants(const FrameSubject& subject, size_t columns, size_t most, Frame* frame) {
+// As many of them as there is place for, from the first one on that is to be shown.
+void AddTenants(const FrameSubject& subject, size_t columns, size_t most, FrameLine* jobs,
+                Frame* frame) {
   const std::vector<TenantMoment>& tenants = subject.moment.tenants;
   const size_t shown = std::min(most, tenants.size());
   const size_t first = std::min(subject.first_tenant, tenants.size() - shown);
   const auto all =
       static_cast<size_t>(subject.moment.running + subject.moment.paused + subject.moment.waiting);
-  frame->push_back(TenantHead(columns, first, all - first - shown));
+  if (all > shown)
+    jobs->push_back({fmt::format("  (not shown: {} above, {} below)", first, all - first - shown),
+                     FrameStyle::kFaint});
+  frame->push_back(TenantHead(columns));
   for (size_t i = first; i < first + shown; ++i)
-    frame->push_back(Tenant(tenants[i], subject.moment.time, columns));
+    frame->push_back(TenantLine(tenants[i], subject.moment.time, columns));
   if (tenants.empty()) frame->push_back({{"        no job is here", FrameStyle::kFaint}});
 }
 
@@ -304,22 +306,25 @@ Frame DrawFrame(const FrameSubject& subject, int columns, int rows) {
     frame.push_back({{"note    ", FrameStyle::kHead}, {Printable(subject.note), FrameStyle::kBad}});
   if (subject.cell == 0) return Fitted(std::move(frame), width, height);
   frame.push_back(TimeLine(subject, width));
-  frame.push_back(Jobs(subject));
-  frame.push_back(Cores(subject));
+  FrameLine jobs = Jobs(subject);
   Frame services;
   AddServices(moment.services, &services);
+  Frame tenants;
   const size_t decisions = moment.decisions.size() + (moment.asked ? 1 : 0);
   size_t most_tenants = moment.tenants.size(), most_decisions = decisions;
   if (height > 0) {
-    // Headings, and the line of keys.
-    const size_t used = frame.size() + services.size() + 3;
+    // Jobs, cores, two headings and the line of keys.
+    const size_t used = frame.size() + services.size() + 5;
     const size_t room = height > used ? height - used : 0;
     const size_t for_decisions = std::min(kFewestDecisions, decisions);
     most_tenants = std::max<size_t>(1, room > for_decisions ? room - for_decisions : 0);
     const size_t taken = std::min(most_tenants, std::max<size_t>(1, moment.tenants.size()));
     most_decisions = room > taken ? room - taken : 0;
   }
-  AddTenants(subject, width, most_tenants, &frame);
+  AddTenants(subject, width, most_tenants, &jobs, &tenants);
+  frame.push_back(std::move(jobs));
+  frame.push_back(Cores(subject));
+  frame.insert(frame.end(), tenants.begin(), tenants.end());
   frame.insert(frame.end(), services.begin(), services.end());
   AddDecisions(moment, most_decisions, &frame);
   return Fitted(std::move(frame), width, height);

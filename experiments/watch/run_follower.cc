@@ -79,7 +79,7 @@ void RunFollower::ReadManifest() {
 
 bool RunFollower::IsRecorded(const WatchedCell& cell) const {
   std::error_code ignored;
-  return status_ == "running" &&
+  return (status_ == "running" || status_ == "stopped") &&
          std::filesystem::exists(PartialFolder(cell.run, cell.key), ignored);
 }
 

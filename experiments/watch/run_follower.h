@@ -14,7 +14,12 @@
 
 namespace cosched {
 
-enum class CellState { kLeft, kRuns, kDone, kFailed };
+enum class CellState {
+  kLeft,  // It has not begun.
+  kRuns,  // It has; of a run that nobody runs any more it was not finished.
+  kDone,
+  kFailed,
+};
 
 struct WatchedCell {
   CellKey key;
@@ -47,7 +52,7 @@ class RunFollower {
  private:
   void ReadManifest();
   void Look(SteadyClock::time_point now, size_t most_left);
-  bool IsRecorded(const WatchedCell& cell) const;  // Now.
+  bool IsRecorded(const WatchedCell& cell) const;  // It has begun and not ended.
   CellState StateOf(const WatchedCell& cell) const;
 
   const std::filesystem::path path_;

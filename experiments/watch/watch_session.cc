@@ -12,7 +12,7 @@
 namespace cosched {
 namespace {
 
-constexpr std::chrono::milliseconds kBetweenLooks(500), kBetweenPictures(100);
+constexpr std::chrono::milliseconds kBetweenLooks(1000), kBetweenPictures(100);
 // A cell is so many steps long, and played in so many seconds.
 constexpr double kTimeSteps = 100, kPlaySeconds = 20;
 constexpr double kBigStep = 10;

@@ -96,7 +96,7 @@ TEST_F(WatchTest, FollowsARunFromBeforeItsFirstRowToItsEnd) {
   auto records = Begin(Key("strict"));
   EXPECT_THAT(Text(&session),
               AllOf(HasSubstr("1: strict, malleable, trial 1, runs"), HasSubstr("1 running"),
-                    HasSubstr("now"), HasSubstr("     7 resnet20           runs    2 (0-1)")));
+                    HasSubstr("now"), HasSubstr("     7 resnet20         runs    2 (0-1)")));
   TenantSample sample;
   sample.job = {7};
   sample.time = Second(4);
@@ -107,7 +107,7 @@ TEST_F(WatchTest, FollowsARunFromBeforeItsFirstRowToItsEnd) {
   records->OnSample(sample);
   records->OnDecision(Second(4), 1, "tick", "", Duration(1000));
   EXPECT_THAT(Text(&session), AllOf(HasSubstr("oversubscribed by 50 %"), HasSubstr("320 images/s"),
-                                    HasSubstr("4.00 s  tick: nothing")));
+                                    HasSubstr("4.00 s  tick: nothing moved")));
 
   End(records.get());
   EXPECT_THAT(Text(&session),
@@ -129,7 +129,7 @@ TEST_F(WatchTest, ARunThatWasKilledIsToldAndItsLastRowsStay) {
   Text(&session);
   Release();
   EXPECT_THAT(Text(&session), AllOf(HasSubstr("nobody runs it any more"), HasSubstr("resnet20"),
-                                    HasSubstr("was not finished")));
+                                    HasSubstr("was not finished"), HasSubstr("1 not finished")));
   Hold();
   EXPECT_THAT(Text(&session), AllOf(HasSubstr("the run goes on"), HasSubstr("trial 1, runs")));
 }
@@ -228,7 +228,7 @@ TEST_F(WatchTest, QueuesAreSeenWhileRequestsWait) {
   const auto records = Begin(Key("strict"));
   records->OnQueue(Second(3), "web", 70, 2);
   WatchSession session(Run());
-  EXPECT_THAT(Text(&session), HasSubstr("       web                      70           2"));
+  EXPECT_THAT(Text(&session), HasSubstr("       web                    70          2"));
 }
 
 TEST_F(WatchTest, WhatOnlyARunningCellHasGoesAwayWithIt) {
