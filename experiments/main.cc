@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -12,9 +13,12 @@
 #include "experiments/cli/compare.h"
 #include "experiments/cli/ctl.h"
 #include "experiments/cli/doctor.h"
+#include "experiments/cli/examples.h"
 #include "experiments/cli/gradients.h"
 #include "experiments/cli/init.h"
+#include "experiments/cli/json_output.h"
 #include "experiments/cli/list.h"
+#include "experiments/cli/manuals.h"
 #include "experiments/cli/model.h"
 #include "experiments/cli/node.h"
 #include "experiments/cli/pipeline.h"
@@ -28,14 +32,17 @@
 #include "experiments/cli/tenant.h"
 #include "experiments/cli/trace.h"
 #include "experiments/cli/validate.h"
+#include "experiments/cli/watch.h"
 #include "experiments/cli/wrap.h"
 #include "experiments/launch/build_info.h"
 #include "experiments/os/exit_code.h"
 
 namespace {
 
-int Fail(const std::exception& error, int exit_code) {
+int Fail(const CLI::App& app, const std::exception& error, int exit_code) {
   std::fprintf(stderr, "cosched: %s\n", error.what());
+  if (cosched::AsksForJson(app))
+    cosched::JsonOutput(true).Print(cosched::ErrorJson(error, exit_code));
   return exit_code;
 }
 
@@ -48,6 +55,7 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   cosched::AddInitCommand(app, &exit_code);
   cosched::AddRunCommand(app, &exit_code);
+  cosched::AddWatchCommand(app, &exit_code);
   cosched::AddCompareCommand(app, &exit_code);
   cosched::AddReportCommand(app, &exit_code);
   cosched::AddRunsCommand(app, &exit_code);
@@ -68,6 +76,9 @@ int main(int argc, char** argv) {
   cosched::AddListCommand(app, &exit_code);
   cosched::AddModelCommand(app, &exit_code);
   cosched::AddDoctorCommand(app, &exit_code);
+  cosched::AddCompletionCommand(app, &exit_code);
+  cosched::AddManualsCommand(app, &exit_code);
+  cosched::AddExamples(app);  // Behind all commands: it goes through them.
   try {
     std::vector<std::string> words = cosched::WithHelpAsOption(argc, argv);
     const bool lacks = cosched::LacksCommand(app, words);
@@ -85,9 +96,9 @@ int main(int argc, char** argv) {
       cosched::RefuseUsage(app, error);
     }
   } catch (const cosched::InputError& error) {
-    return Fail(error, cosched::kBadInput);
+    return Fail(app, error, cosched::kBadInput);
   } catch (const std::exception& error) {  // OutputError, and whatever else the machine refuses.
-    return Fail(error, cosched::kFailed);
+    return Fail(app, error, cosched::kFailed);
   }
   return exit_code;
 }

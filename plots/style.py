@@ -20,6 +20,7 @@ POLICY_COLORS = {
     "max-prop": "#009E73",
     "equal-share": "#D55E00",
     "easy-backfill": "#332288",
+    "easy-malleable": "#6699CC",
     "sjf": "#882255",
     "srpt": "#AA4499",
     "hesrpt": "#CC6677",

@@ -13,6 +13,7 @@ PolicyInfo AlwaysAttendPolicy();
 PolicyInfo MaxPropPolicy();
 PolicyInfo EqualSharePolicy();
 PolicyInfo EasyBackfillPolicy();
+PolicyInfo EasyMalleablePolicy();
 PolicyInfo SjfPolicy();
 PolicyInfo SrptPolicy();
 PolicyInfo HesrptPolicy();
@@ -46,6 +47,7 @@ std::span<const PolicyInfo> Policies() {
                                        MaxPropPolicy(),
                                        EqualSharePolicy(),
                                        EasyBackfillPolicy(),
+                                       EasyMalleablePolicy(),
                                        SjfPolicy(),
                                        SrptPolicy(),
                                        HesrptPolicy(),

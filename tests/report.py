@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Closing lines of tests/run.sh from ctest's JUnit files: each failure with the end of what it printed, each skip with its reason, then
-the counts.
+"""Closing lines of tests/run.sh from ctest's JUnit files: each failure with the end of what it printed, each skip with its reason, what
+took longest, then the counts.
 
 Exit code 1 if a test failed or none ran. A skipped test is not a passed one; its reason is what it printed at GTEST_SKIP.
 """
@@ -29,6 +29,17 @@ def could_not_run(case):
     return case.get("status") == "notrun" and not (element is not None and element.get("message", "").startswith("SKIP_"))
 
 
+def slowest(cases, most=8):
+    """Where a run's minutes went. Tests of one program count together: each may be short and all of them long."""
+    seconds = {}
+    for case in cases:
+        program = re.split(r"[./]", case.get("name"))[0] if case.get("status") == "run" else None
+        if program:
+            seconds.setdefault(program, []).append(float(case.get("time") or 0))
+    order = sorted(seconds.items(), key=lambda entry: -sum(entry[1]))[:most]
+    return ", ".join(f"{program} {sum(times):.0f} s ({len(times)})" for program, times in order)
+
+
 def main():
     cases = [case for file in sys.argv[1:] for case in ElementTree.parse(file).getroot().findall("testcase")]
     failed = [c for c in cases if c.find("failure") is not None or c.get("status") == "fail" or could_not_run(c)]
@@ -38,6 +49,7 @@ def main():
         print(f"failed: {case.get('name')}\n{last_words(case)}", end="")
     for case in skipped:
         print(f"skipped: {case.get('name')}: {skip_reason(case)}")
+    print(f"longest of {sum(float(case.get('time') or 0) for case in cases):.0f} s: {slowest(cases)}")
     print(f"{passed} passed, {len(failed)} failed, {len(skipped)} skipped")
     return 1 if failed or passed == 0 else 0
 

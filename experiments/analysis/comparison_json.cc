@@ -1,5 +1,6 @@
 #include "experiments/analysis/comparison_json.h"
 
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -10,10 +11,12 @@
 
 #include "experiments/analysis/comparison_notes.h"
 #include "experiments/analysis/gates.h"
+#include "experiments/analysis/metrics.h"
 #include "experiments/analysis/numeric_columns.h"
 #include "experiments/analysis/run_effects.h"
 #include "experiments/analysis/statistics.h"
 #include "experiments/analysis/treatment_table.h"
+#include "experiments/records/manifest_file.h"
 
 namespace cosched {
 namespace {
@@ -188,6 +191,37 @@ Json ComparisonJson(const Comparison& comparison, const ComparisonOptions& optio
     json["between"].push_back(BetweenSides(comparison, i));
   json["notes"] = alone ? std::vector<std::string>() : comparison.notes;
   return json;
+}
+
+ComparedRuns CompareDocument(const FoundRuns& found, const ComparisonOptions& options) {
+  ComparedRuns result;
+  Json& json = result.document;
+  json = {{"schema", "cosched-compare"}, {"version", 1}, {"notes", found.notes}};
+  const auto compare = [&](const std::vector<std::filesystem::path>& runs) {
+    const Comparison comparison = ReadComparison(runs, options);
+    result.damaged |= comparison.damaged;
+    std::ranges::move(GatesOfSides(comparison), std::back_inserter(result.gates));
+    return ComparisonJson(comparison, options);
+  };
+  std::vector<std::filesystem::path> compared;
+  json["comparison"] = nullptr;
+  json["sweeps"] = Json::array();
+  for (const std::filesystem::path& run : found.runs) {
+    if (PointFolders(run) == std::vector<std::filesystem::path>{run}) {
+      compared.push_back(run);
+      continue;
+    }
+    Json points = Json::array();
+    for (const SweepPointFolder& point : SweepPointFolders(run)) {
+      if (WholeCells(point.folder).empty()) continue;
+      points.push_back({{"point", point.folder.lexically_relative(run).string()},
+                        {"values", point.values},
+                        {"comparison", compare({point.folder})}});
+    }
+    json["sweeps"].push_back({{"run", run.string()}, {"points", std::move(points)}});
+  }
+  if (!compared.empty()) json["comparison"] = compare(compared);
+  return result;
 }
 
 }  // namespace cosched

@@ -142,24 +142,38 @@ std::map<StepKind, StepErrors> ReadStepErrors(const std::vector<ValidationRuns>&
 
 }  // namespace
 
-std::string StepValidationTable(const std::vector<ValidationRuns>& runs) {
-  std::string text;
+std::vector<StepTimes> CompareSteps(const std::vector<ValidationRuns>& runs) {
+  std::vector<StepTimes> kinds;
   for (const auto& [kind, row] : ReadStepErrors(runs)) {
     if (std::min(row.measured.size(), row.simulated.size()) < kFewest) continue;
     const auto& [what, workload, cores, shared] = kind;
-    const double measured = Mean(row.measured), simulated = Mean(row.simulated);
-    if (text.empty()) {
-      text = fmt::format("\n{:<52} {:>10} {:>10} {:>8}  {}\n",
-                         "what jobs' times are made of, means in ms", "measured", "simulated",
-                         "error", "measured, by cell (tenths)");
-    }
+    kinds.push_back({.what = what,
+                     .workload = workload,
+                     .cores = cores,
+                     .shared = shared,
+                     .measured = Mean(row.measured),
+                     .simulated = Mean(row.simulated),
+                     .cells = std::nullopt});
+    if (row.cells.size() >= 2)
+      kinds.back().cells = {Quantile(row.cells, 0.1), Quantile(row.cells, 0.9)};
+  }
+  return kinds;
+}
+
+std::string StepTimesTable(const std::vector<StepTimes>& kinds) {
+  if (kinds.empty()) return "";
+  std::string text =
+      fmt::format("\n{:<52} {:>10} {:>10} {:>8}  {}\n", "what jobs' times are made of, means in ms",
+                  "measured", "simulated", "error", "measured, by cell (tenths)");
+  for (const StepTimes& kind : kinds) {
     text += fmt::format("{:<52} {:>10.2f} {:>10.2f} {:>+6.1f} %  ",
-                        fmt::format("{} of {} on {} {}core{}", what, workload, cores,
-                                    shared ? "shared " : "", cores == 1 ? "" : "s"),
-                        measured * 1e3, simulated * 1e3, (simulated / measured - 1) * 100);
-    text += row.cells.size() < 2 ? "-\n"
-                                 : fmt::format("{:.2f} to {:.2f}\n", Quantile(row.cells, 0.1) * 1e3,
-                                               Quantile(row.cells, 0.9) * 1e3);
+                        fmt::format("{} of {} on {} {}core{}", kind.what, kind.workload, kind.cores,
+                                    kind.shared ? "shared " : "", kind.cores == 1 ? "" : "s"),
+                        kind.measured * 1e3, kind.simulated * 1e3,
+                        (kind.simulated / kind.measured - 1) * 100);
+    text += !kind.cells ? "-\n"
+                        : fmt::format("{:.2f} to {:.2f}\n", kind.cells->first * 1e3,
+                                      kind.cells->second * 1e3);
   }
   return text;
 }

@@ -10,14 +10,30 @@
 // ones of the kind: how the machine's own speed changed during the run, which no model of a program
 // can follow.
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "experiments/analysis/validation.h"
+#include "experiments/analysis/validation_runs.h"
 
 namespace cosched {
 
-// "" where neither side has recorded steps. Throws InputError as CsvReader does.
-std::string StepValidationTable(const std::vector<ValidationRuns>& runs);
+// Of one kind, over all cells. Times in seconds.
+struct StepTimes {
+  std::string what;  // "steps", "first steps", "starts" or "stops".
+  std::string workload;
+  int cores = 0;
+  bool shared = false;                 // Others were on the cores.
+  double measured = 0, simulated = 0;  // Means.
+  // Of the cells' own measured means, the lowest and the highest tenth; absent for one cell.
+  std::optional<std::pair<double, double>> cells;
+};
+
+// Those kinds that both worlds have enough samples of. Throws InputError as CsvReader does.
+std::vector<StepTimes> CompareSteps(const std::vector<ValidationRuns>& runs);
+
+// "" where there are none.
+std::string StepTimesTable(const std::vector<StepTimes>& kinds);
 
 }  // namespace cosched

@@ -65,6 +65,16 @@ std::string Trimmed(std::string line) {
   return line;
 }
 
+std::string BytesText(double bytes) {
+  const auto in = [bytes](double unit, const char* name) {
+    std::string number = fmt::format("{:.{}f}", bytes / unit, bytes / unit < 9.95 ? 1 : 0);
+    if (number.ends_with(".0")) number.resize(number.size() - 2);
+    return fmt::format("{} {}", number, name);
+  };
+  if (bytes >= 999.5e6) return in(1e9, "GB");
+  return bytes >= 999.5e3 ? in(1e6, "MB") : in(1e3, "kB");
+}
+
 std::string Counted(int64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }

@@ -22,6 +22,8 @@ std::string Wrapped(std::string_view first, const std::string& text);
 
 std::string Trimmed(std::string line);  // Without spaces at its end.
 
+std::string BytesText(double bytes);  // "850 kB", "1.2 MB", "11 GB".
+
 std::string Counted(int64_t count, std::string_view noun);  // "1 trial", "3 trials".
 
 }  // namespace cosched

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -99,7 +100,8 @@ void AddAgain(const std::vector<ValidationRuns>& again, Validation* validation);
 void SumUp(Validation* validation);
 
 std::string ValidationTable(const Validation& validation);
-// For plots/validate.py.
-std::string ValidationJson(const Validation& validation);
+// validation.json, for plots/validate.py, and a member of what `cosched validate --json` prints:
+// experiments/schemas/validate.schema.json.
+nlohmann::ordered_json ValidationJson(const Validation& validation);
 
 }  // namespace cosched

@@ -13,6 +13,8 @@
 namespace cosched {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 // What the machine misses itself by.
 std::string AgainRow(const Validation& validation) {
   if (!validation.again_absolute_error) return "";
@@ -88,11 +90,9 @@ std::string RankingText(const char* metric, const RankingAgreement& ranking) {
   return text + "\n  " + PairsText(ranking) + "\n";
 }
 
-void AddLine(const std::string& line, std::string* text) { *text += "  * " + line + "\n"; }
-
 // What is not the model's error, or not only.
-std::string ValidationNotes(const Validation& validation) {
-  std::string text;
+std::vector<std::string> ValidationNotes(const Validation& validation) {
+  std::vector<std::string> notes;
   int saturated_both = 0, saturated_one = 0;
   std::map<std::string, int> marks;
   for (const CellPair& pair : validation.pairs) {
@@ -103,53 +103,50 @@ std::string ValidationNotes(const Validation& validation) {
     for (const std::string& mark : pair.simulated.marks) ++marks["simulated: " + mark];
     if (pair.Comparable()) continue;
     const bool alike = !pair.measured.problem.empty() && !pair.simulated.problem.empty();
-    AddLine(fmt::format("NOT COMPARED, {}: {}: measured: {}; simulated: {}",
-                        alike ? "both ended without an outcome" : "only one side has an outcome",
-                        ToString(pair.key),
-                        pair.measured.problem.empty() ? "done" : pair.measured.problem,
-                        pair.simulated.problem.empty() ? "done" : pair.simulated.problem),
-            &text);
+    notes.push_back(fmt::format(
+        "NOT COMPARED, {}: {}: measured: {}; simulated: {}",
+        alike ? "both ended without an outcome" : "only one side has an outcome",
+        ToString(pair.key), pair.measured.problem.empty() ? "done" : pair.measured.problem,
+        pair.simulated.problem.empty() ? "done" : pair.simulated.problem));
   }
   const size_t all = validation.pairs.size();
   if (saturated_both > 0) {
-    AddLine(
+    notes.push_back(
         fmt::format("saturated in both worlds: {} of {} cells: more work arrived than the cores "
                     "can do, so turnaround grows with the length of the trace, and an error of "
                     "speed with it",
-                    saturated_both, all),
-        &text);
+                    saturated_both, all));
   }
   if (saturated_one > 0) {
-    AddLine(
+    notes.push_back(
         fmt::format("saturated in one world only: {} of {} cells: near saturation a small error "
                     "of speed is a large one of turnaround",
-                    saturated_one, all),
-        &text);
+                    saturated_one, all));
   }
   for (const auto& [mark, cells] : marks)
-    AddLine(fmt::format("MARKED: {} ({} of {} cells)", mark, cells, all), &text);
+    notes.push_back(fmt::format("MARKED: {} ({} of {} cells)", mark, cells, all));
   // Fewest trials of the rows above; each has an interval of its own.
   int fewest = validation.absolute_error.front().samples;
   for (const PolicyErrors& policy : validation.policies) fewest = std::min(fewest, policy.trials);
   if (fewest > 0 && fewest < kTrialsThatDecide) {
-    AddLine(fewest == 1
-                ? fmt::format("FEW TRACES: 1 has no interval; {} have one of 95 % or more",
-                              kTrialsThatDecide)
-                : fmt::format("FEW TRACES: the range of {} holds the true median with {}, not with "
-                              "95 %; that takes {}",
-                              fewest, LevelText(fewest), kTrialsThatDecide),
-            &text);
+    notes.push_back(
+        fewest == 1
+            ? fmt::format("FEW TRACES: 1 has no interval; {} have one of 95 % or more",
+                          kTrialsThatDecide)
+            : fmt::format("FEW TRACES: the range of {} holds the true median with {}, not with "
+                          "95 %; that takes {}",
+                          fewest, LevelText(fewest), kTrialsThatDecide));
   }
-  return text;
+  return notes;
 }
 
-nlohmann::json ToJson(const CellFigures& outcome) {
-  nlohmann::json json;
+Json ToJson(const CellFigures& outcome) {
+  Json json;
   for (const ValidatedMetric& metric : kMetrics) json[metric.name] = outcome.*metric.value;
   return json;
 }
 
-nlohmann::json ToJson(const Estimate& estimate) {
+Json ToJson(const Estimate& estimate) {
   return {{"value", estimate.value},
           {"low", estimate.low},
           {"high", estimate.high},
@@ -157,41 +154,58 @@ nlohmann::json ToJson(const Estimate& estimate) {
           {"trials", estimate.samples}};
 }
 
-nlohmann::json ToJson(const std::optional<RankingAgreement>& ranking) {
+Json ToJson(const std::optional<RankingAgreement>& ranking) {
   if (!ranking) return nullptr;
-  return {
-      {"tau", ToJson(ranking->tau)},
-      {"tau_of_means", ranking->tau_of_means},
-      {"winner_agrees", ranking->winner_agrees},
-      {"regret", ToJson(ranking->regret)},
-      {"mean_regret", ranking->mean_regret},
-      {"told_regret", ranking->told_regret},
-      {"no_answer", ranking->no_answer},
-      {"measured_tau", ranking->measured_tau ? nlohmann::json(*ranking->measured_tau) : nullptr},
-      {"pairs", ranking->pairs},
-      {"told_apart", ranking->told_apart},
-      {"ordered_alike", ranking->ordered_alike}};
+  return {{"tau", ToJson(ranking->tau)},
+          {"tau_of_means", ranking->tau_of_means},
+          {"winner_agrees", ranking->winner_agrees},
+          {"regret", ToJson(ranking->regret)},
+          {"mean_regret", ranking->mean_regret},
+          {"told_regret", ranking->told_regret},
+          {"no_answer", ranking->no_answer},
+          {"measured_tau", ranking->measured_tau ? Json(*ranking->measured_tau) : nullptr},
+          {"pairs", ranking->pairs},
+          {"told_apart", ranking->told_apart},
+          {"ordered_alike", ranking->ordered_alike}};
 }
 
-nlohmann::json ToJson(const ServiceFigures& figures) {
+Json ToJson(const ServiceFigures& figures) {
   return {{"mean_ms", figures.mean_ms},
           {"p50_ms", figures.p50_ms},
           {"p95_ms", figures.p95_ms},
           {"inside_ms", figures.inside_ms},
           {"per_second", figures.per_second},
-          {"violated", figures.violated ? nlohmann::json(*figures.violated) : nullptr}};
+          {"violated", figures.violated ? Json(*figures.violated) : nullptr}};
 }
 
-nlohmann::json KeyOf(int run, const CellKey& key) {
+Json ToJson(const std::array<Estimate, kMetrics.size()>& errors) {
+  Json json = Json::object();
+  for (size_t i = 0; i < kMetrics.size(); ++i) json[kMetrics[i].name] = ToJson(errors[i]);
+  return json;
+}
+
+Json ToJson(const std::vector<PolicyErrors>& policies) {
+  Json json = Json::array();
+  for (const PolicyErrors& policy : policies) {
+    json.push_back({{"policy", policy.policy},
+                    {"elasticity", ToString(policy.elasticity)},
+                    {"trials", policy.trials},
+                    {"decided_alike", policy.alike},
+                    {"error", ToJson(policy.error)}});
+  }
+  return json;
+}
+
+Json KeyOf(int run, const CellKey& key) {
   return {{"run", run},
           {"policy", key.policy},
           {"elasticity", ToString(key.elasticity)},
           {"trial", key.trial}};
 }
 
-nlohmann::json ToJson(const std::optional<ServiceAgreement>& agreement) {
+Json ToJson(const std::optional<ServiceAgreement>& agreement) {
   if (!agreement) return nullptr;
-  nlohmann::json services = nlohmann::json::array(), granted = nlohmann::json::array();
+  Json services = Json::array(), granted = Json::array();
   for (const ServicePair& pair : agreement->services) {
     services.push_back(KeyOf(pair.run, pair.key));
     services.back()["service"] = pair.service;
@@ -228,28 +242,39 @@ std::string ValidationTable(const Validation& validation) {
   if (validation.by_turnaround) text += RankingText("mean turnaround", *validation.by_turnaround);
   if (jobs && !validation.by_makespan)
     text += "no ranking: there are no two policies that share a trial in both worlds\n";
-  const std::string notes = ValidationNotes(validation);
-  text += (notes.empty() ? "" : "\n" + notes);
+  const std::vector<std::string> notes = ValidationNotes(validation);
+  if (!notes.empty()) text += "\n";
+  for (const std::string& note : notes) text += "  * " + note + "\n";
   return text + (validation.services ? ServiceValidationTable(*validation.services) : "");
 }
 
-std::string ValidationJson(const Validation& validation) {
-  nlohmann::json cells = nlohmann::json::array(), errors;
+Json ValidationJson(const Validation& validation) {
+  Json cells = Json::array();
   for (const CellPair& pair : validation.pairs) {
+    const auto problem = [](const CellOutcome& outcome) {
+      return outcome.problem.empty() ? Json() : Json(outcome.problem);
+    };
     cells.push_back(KeyOf(pair.run, pair.key));
     cells.back()["comparable"] = pair.Comparable();
+    cells.back()["decided_alike"] = pair.decided_alike;
     cells.back()["saturated"] = pair.measured.saturated;
     cells.back()["measured"] = ToJson(pair.measured.outcome);
     cells.back()["simulated"] = ToJson(pair.simulated.outcome);
+    cells.back()["measured_problem"] = problem(pair.measured);
+    cells.back()["simulated_problem"] = problem(pair.simulated);
+    cells.back()["measured_marks"] = pair.measured.marks;
+    cells.back()["simulated_marks"] = pair.simulated.marks;
   }
-  for (size_t i = 0; i < kMetrics.size(); ++i)
-    errors[kMetrics[i].name] = ToJson(validation.absolute_error[i]);
-  const nlohmann::json json = {{"cells", cells},
-                               {"absolute_error", errors},
-                               {"by_makespan", ToJson(validation.by_makespan)},
-                               {"by_turnaround", ToJson(validation.by_turnaround)},
-                               {"services", ToJson(validation.services)}};
-  return json.dump(2) + "\n";
+  return {{"cells", std::move(cells)},
+          {"policies", ToJson(validation.policies)},
+          {"absolute_error", ToJson(validation.absolute_error)},
+          {"again", ToJson(validation.again)},
+          {"again_absolute_error",
+           validation.again_absolute_error ? ToJson(*validation.again_absolute_error) : Json()},
+          {"by_makespan", ToJson(validation.by_makespan)},
+          {"by_turnaround", ToJson(validation.by_turnaround)},
+          {"services", ToJson(validation.services)},
+          {"notes", ValidationNotes(validation)}};
 }
 
 }  // namespace cosched

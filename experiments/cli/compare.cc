@@ -21,6 +21,7 @@
 #include "experiments/analysis/sweep_table.h"
 #include "experiments/analysis/table_text.h"
 #include "experiments/cli/gate_results.h"
+#include "experiments/cli/json_output.h"
 #include "experiments/config/option_refusal.h"
 #include "experiments/launch/plots.h"
 #include "experiments/records/manifest_file.h"
@@ -71,45 +72,15 @@ bool CompareSweep(const std::filesystem::path& run, const ComparisonOptions& opt
   return !report.damaged;
 }
 
-using Json = nlohmann::ordered_json;
-
-// As comparison_json.h has it, with a sweep's points each by itself.
-int PrintJson(const FoundRuns& found, const ComparisonOptions& options, const std::string& junit) {
-  Json json = {{"schema", kCompareSchema}, {"notes", found.notes}};
-  bool damaged = false;
-  std::vector<JudgedGates> gates;
-  const auto compare = [&](const std::vector<std::filesystem::path>& runs) {
-    const Comparison comparison = ReadComparison(runs, options);
-    damaged |= comparison.damaged;
-    std::ranges::move(GatesOfSides(comparison), std::back_inserter(gates));
-    return ComparisonJson(comparison, options);
-  };
-  std::vector<std::filesystem::path> compared;
-  json["comparison"] = nullptr;
-  json["sweeps"] = Json::array();
-  for (const std::filesystem::path& run : found.runs) {
-    if (!IsSweep(run)) {
-      compared.push_back(run);
-      continue;
-    }
-    Json points = Json::array();
-    for (const SweepPointFolder& point : SweepPointFolders(run)) {
-      if (WholeCells(point.folder).empty()) continue;
-      points.push_back({{"point", point.folder.lexically_relative(run).string()},
-                        {"values", point.values},
-                        {"comparison", compare({point.folder})}});
-    }
-    json["sweeps"].push_back({{"run", run.string()}, {"points", std::move(points)}});
-  }
-  if (!compared.empty()) json["comparison"] = compare(compared);
-  fmt::print("{}\n", json.dump(2));
-  WriteJUnit(gates, junit);
-  return damaged || AnyGateFails(gates) ? 1 : 0;
-}
-
 int CompareGiven(const CompareArguments& arguments) {
   const FoundRuns found = FindRuns(arguments.results);
-  if (arguments.json) return PrintJson(found, arguments.options, arguments.junit);
+  if (arguments.json) {
+    JsonOutput output(true);
+    const ComparedRuns compared = CompareDocument(found, arguments.options);
+    output.Print(compared.document);
+    WriteJUnit(compared.gates, arguments.junit);
+    return compared.damaged || AnyGateFails(compared.gates) ? 1 : 0;
+  }
   for (const std::string& note : found.notes) fmt::print("{}", Wrapped("", note));
   if (arguments.same) return CheckSame(found.runs, arguments);
   bool whole = true;
@@ -162,9 +133,7 @@ void AddCompareCommand(CLI::App& app, int* exit_code) {
   command->add_flag("--interference", arguments->interference,
                     "Also who made whose threads wait, of runs that recorded it");
   command->add_flag("--no-plots", arguments->no_plots, "Only the table");
-  CLI::Option* json = command->add_flag("--json", arguments->json,
-                                        "In place of tables and plots print all of it as JSON, as "
-                                        "experiments/schemas/compare.schema.json describes it");
+  CLI::Option* json = AddJsonFlag(command, &arguments->json, "compare.schema");
   command->add_option("--junit", arguments->junit, kJUnitMeaning)
       ->excludes(command->get_option("--aa"));
   for (const char* text : {"--aa", "--explain", "--detail", "--interference", "--no-plots"})

@@ -11,17 +11,17 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <functional>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <system_error>
+#include <utility>
 
 #include "engine/base/topology.h"
 #include "engine/base/unique_fd.h"
 #include "experiments/analysis/table_text.h"
 #include "experiments/config/option_refusal.h"
 #include "experiments/hosts/process_tree.h"
-#include "experiments/os/exit_code.h"
 #include "experiments/os/interrupt.h"
 #include "experiments/os/proc_file.h"
 #include "experiments/os/process_children.h"
@@ -30,6 +30,7 @@
 namespace cosched {
 namespace {
 
+using Json = nlohmann::ordered_json;
 using std::chrono::milliseconds;
 using Steady = ProgramWatch::Clock;
 
@@ -238,19 +239,25 @@ Looked Watch(const Program& program, double seconds,
   return {watch.Facts(), ended};
 }
 
-int Tell(const std::string& program, const ProgramFacts& facts, const std::string& end) {
-  std::fflush(stdout);
-  fmt::print("{}: looked at for {:.1f} s; {}\n", program, ToSeconds(facts.watched), end);
-  if (facts.allowed.Empty() || facts.watched == Duration(0)) {
-    fmt::print("It ended too soon to be looked at.\n");
-    return kFailed;
-  }
-  const std::vector<Finding> findings = FindingsOf(facts, CoresOfTheMachine());
-  PrintFindings(findings);
-  const bool good = std::all_of(findings.begin(), findings.end(), [](const Finding& finding) {
-    return finding.severity == Severity::kGood;
-  });
-  return good ? 0 : kFailed;
+LookedAtProgram Told(std::string program, const ProgramFacts& facts, std::string end) {
+  LookedAtProgram looked{.program = std::move(program), .end = std::move(end), .facts = facts};
+  if (!looked.TooSoon()) looked.findings = FindingsOf(facts, CoresOfTheMachine());
+  return looked;
+}
+
+Json FactsJson(const ProgramFacts& facts) {
+  Json runtimes = Json::array();
+  for (const ThreadRuntime* runtime : facts.runtimes) runtimes.push_back(runtime->name);
+  return {{"processes", facts.processes},
+          {"threads", facts.threads},
+          {"most_wanting", facts.most_wanting},
+          {"wanting", facts.wanting},
+          {"used_cores", facts.used_cores},
+          {"waiting_share", facts.waiting_share},
+          {"allowed_cpus", facts.allowed.ToString()},
+          {"quota_cores", facts.quota ? Json(facts.quota->cores) : Json()},
+          {"runtimes", std::move(runtimes)},
+          {"runtimes_hidden", facts.hidden}};
 }
 
 }  // namespace
@@ -293,14 +300,14 @@ void AddProgramLook(CLI::App* doctor, ProgramLook* look) {
       ->check(CLI::Range(0.2, 86400.0));
 }
 
-int LookAtProgram(const ProgramLook& look) {
+LookedAtProgram LookAtProgram(const ProgramLook& look) {
   const SignalScope signals;
   if (look.pid) {
     const Program program = Find(*look.pid);
     const std::string name = CommandOf(program.pid);
     Looked looked = Watch(program, look.seconds, [&] { return WithDescendants(program.pid); });
     looked.facts.was_running = true;
-    return Tell(name, looked.facts, looked.ended ? "it ended" : "it goes on");
+    return Told(name, looked.facts, looked.ended ? "it ended" : "it goes on");
   }
   AdoptOrphans();  // What a daemon starts is of the program, too.
   const Program program = Begin(look.command);
@@ -308,8 +315,32 @@ int LookAtProgram(const ProgramLook& look) {
   int status = 0;
   if (looked.ended) waitpid(program.pid, &status, 0);
   EndAll(program);
-  return Tell(fmt::format("{}", fmt::join(look.command, " ")), looked.facts,
+  return Told(fmt::format("{}", fmt::join(look.command, " ")), looked.facts,
               looked.ended ? HowItEnded(status) : "then it was ended");
+}
+
+bool LookedAtProgram::TooSoon() const {
+  return facts.allowed.Empty() || facts.watched == Duration(0);
+}
+
+bool LookedAtProgram::IsGood() const {
+  return !TooSoon() && std::ranges::all_of(findings, [](const Finding& finding) {
+    return finding.severity == Severity::kGood;
+  });
+}
+
+std::string LookedAtText(const LookedAtProgram& looked) {
+  return fmt::format(
+      "{}: looked at for {:.1f} s; {}\n{}", looked.program, ToSeconds(looked.facts.watched),
+      looked.end,
+      looked.TooSoon() ? "It ended too soon to be looked at.\n" : FindingsText(looked.findings));
+}
+
+Json LookedAtJson(const LookedAtProgram& looked) {
+  return {{"name", looked.program},
+          {"watched_s", ToSeconds(looked.facts.watched)},
+          {"end", looked.end},
+          {"facts", looked.TooSoon() ? Json() : FactsJson(looked.facts)}};
 }
 
 }  // namespace cosched

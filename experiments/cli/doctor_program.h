@@ -5,6 +5,7 @@
 // believe, and what to set. Called by the doctor's command.
 
 #include <CLI/App.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,9 +24,23 @@ struct ProgramLook {
 // The options of it, beside the others that `doctor` has by now; `look` outlives the command.
 void AddProgramLook(CLI::App* doctor, ProgramLook* look);
 
-// Prints what it has found; exit code 1 if something should be set otherwise. Throws InputError if
-// the program can't be started, or there is none of that number. REQUIRES: one is given.
-int LookAtProgram(const ProgramLook& look);
+struct LookedAtProgram {
+  std::string program;  // Its words; of one that ran, its number too.
+  std::string end;      // What became of it: "it goes on".
+  ProgramFacts facts;
+  std::vector<Finding> findings = {};
+
+  bool TooSoon() const;  // It ended before anything could be seen of it.
+  bool IsGood() const;   // Nothing should be set otherwise.
+};
+
+// Throws InputError if the program can't be started, or there is none of that number. REQUIRES: one
+// is given.
+LookedAtProgram LookAtProgram(const ProgramLook& look);
+
+// The same in two forms; the JSON is without the findings.
+std::string LookedAtText(const LookedAtProgram& looked);
+nlohmann::ordered_json LookedAtJson(const LookedAtProgram& looked);
 
 // What follows from what was seen, on a machine of so many cores.
 std::vector<Finding> FindingsOf(const ProgramFacts& facts, int machine);

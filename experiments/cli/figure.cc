@@ -3,17 +3,18 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <system_error>
 
-#include "engine/base/error.h"
 #include "experiments/cli/calibrate.h"
+#include "experiments/cli/figure_plan.h"
 #include "experiments/cli/validate.h"
 #include "experiments/config/figure_table.h"
 #include "experiments/config/sweep.h"
 #include "experiments/config/toml_table.h"
 #include "experiments/launch/execute.h"
-#include "experiments/launch/plots.h"
 #include "experiments/launch/run_folder.h"
 #include "experiments/os/exit_code.h"
+#include "experiments/os/interrupt.h"
 #include "experiments/os/run_program.h"
 #include "experiments/os/this_binary.h"
 
@@ -22,27 +23,18 @@ namespace {
 
 FigureRun RunFigureExperiment(const std::filesystem::path& file, const FigureOptions& options,
                               const Topology& topology) {
-  std::optional<Sweep> sweep;
-  try {
-    sweep = LoadSweep(TomlTable::Load(file, {}), {}, options.quick, topology);
-  } catch (const InputError& error) {
-    if (error.details().key != "sweep") throw;
-    return {.why_not = error.details().problem};
-  }
+  const Sweep sweep = LoadSweep(TomlTable::Load(file, {}), {}, options.quick, topology);
+  const ExecuteOptions fresh = {.results = options.out, .force = options.force};
   const Executed executed =
-      Execute(*sweep, {.results = options.out, .force = options.force}, topology);
+      options.resume ? ExecuteOrGoOn(sweep, fresh, topology) : Execute(sweep, fresh, topology);
   FigureRun run{.run = executed.run, .interrupted = executed.result.interrupted};
   if (run.interrupted) {
-    fmt::print(stderr,
-               "interrupted: {} of {} cells are kept in {}; continue with: cosched run {}{} --out "
-               "{} --resume\n",
-               executed.whole, sweep->cells.size(), executed.run.string(), file.string(),
-               options.quick ? " --quick" : "", options.out.string());
+    fmt::print(stderr, "interrupted: {} of {} cells are kept in {}\n", executed.whole,
+               sweep.cells.size(), executed.run.string());
     return run;
   }
   const int broken = executed.result.failed + executed.result.with_failures;
-  if (broken > 0) fmt::print(stderr, "{} cells of {} failed\n", broken, sweep->name());
-  run.whole = broken == 0;
+  if (broken > 0) run.failure = fmt::format("{} of {} cells failed", broken, sweep.cells.size());
   return run;
 }
 
@@ -51,45 +43,52 @@ FigureRun RunCalibratedValidation(const std::filesystem::path& file, const Figur
   std::error_code ignored;
   std::filesystem::create_directories(options.out, ignored);
   const std::string profile = (options.out / (file.stem().string() + ".profile.json")).string();
-  const int calibrated = MeasurePrograms({.workloads = {file.string()},
-                                          .minutes = figure.calibrate_minutes,
-                                          .out = profile,
-                                          .force = options.force});
-  if (calibrated != 0) return {.interrupted = calibrated == kInterrupted, .whole = false};
+  // One that is there is of an earlier reproduction, unless that one is gone on with.
+  if (!options.resume) std::filesystem::remove(profile, ignored);
+  const int calibrated = std::filesystem::exists(profile, ignored)
+                             ? 0
+                             : MeasurePrograms({.workloads = {file.string()},
+                                                .minutes = figure.calibrate_minutes,
+                                                .out = profile,
+                                                .force = options.force});
+  if (calibrated == kInterrupted) return {.interrupted = true};
+  if (calibrated != 0) return {.failure = "its programs could not be calibrated"};
   const ValidationRun validation = RunValidation({.experiments = {file.string()},
                                                   .profile = profile,
                                                   .out = options.out.string(),
                                                   .quick = options.quick,
+                                                  .resume = options.resume,
                                                   .no_plots = true,
                                                   .force = options.force});
   return {.run = validation.measured, .interrupted = validation.exit_code == kInterrupted};
 }
 
+std::filesystem::path BenchmarkOf(const FigureSettings& figure) {
+  return ThisBinary().parent_path() / figure.program;
+}
+
 FigureRun RunBenchmark(const TomlTable& root, const FigureSettings& figure,
                        const FigureOptions& options) {
   root.AllowOnly({"name", "figure", "quick"});
-  const std::filesystem::path binary = ThisBinary().parent_path() / figure.program;
-  if (!std::filesystem::exists(binary))
-    return {.why_not = fmt::format("{} was not built", binary.string())};
+  const std::filesystem::path binary = BenchmarkOf(figure);
   FigureRun run{.run = NewRunFolder(options.out / root.String("name"))};
-  run.whole = RunProgram({binary.string(), "--benchmark_filter=" + figure.filter,
-                          fmt::format("--benchmark_repetitions={}", figure.repetitions),
-                          "--benchmark_out=" + (run.run / "benchmark.json").string(),
-                          "--benchmark_out_format=json"}) == 0;
-  if (!run.whole) fmt::print(stderr, "{} failed\n", binary.string());
+  const SignalScope signals;
+  const int code = RunProgram({binary.string(), "--benchmark_filter=" + figure.filter,
+                               fmt::format("--benchmark_repetitions={}", figure.repetitions),
+                               "--benchmark_out=" + (run.run / "benchmark.json").string(),
+                               "--benchmark_out_format=json"});
+  run.interrupted = Interrupted();
+  if (code != 0) run.failure = fmt::format("{} failed", binary.string());
   return run;
-}
-
-// Points without what it could not make are left out, and say so.
-void Prepare(const std::filesystem::path& file, const std::string& script) {
-  const std::filesystem::path path = file.parent_path() / script;
-  if (RunProgram({"sh", path.string()}) != 0) fmt::print(stderr, "{} failed\n", path.string());
 }
 
 }  // namespace
 
-std::filesystem::path FigureFile(const std::string& name) {
-  return FindTreeFile("experiments/figures/" + name + ".toml");
+std::string WhyNoBenchmark(const FigureSettings& figure) {
+  const std::filesystem::path binary = BenchmarkOf(figure);
+  if (std::filesystem::exists(binary)) return "";
+  return fmt::format("{} was not built: cmake --build {} --target {}", figure.program,
+                     binary.parent_path().string(), figure.program);
 }
 
 FigureRun RunFigure(const std::string& name, const FigureOptions& options,
@@ -97,9 +96,7 @@ FigureRun RunFigure(const std::string& name, const FigureOptions& options,
   const std::filesystem::path file = FigureFile(name);
   const TomlTable written = TomlTable::Load(file, {});
   const TomlTable root = options.quick ? written.With(QuickOverrides(written)) : written;
-  FigureSettings figure;
-  FigureSection().Read(root.Table("figure"), &figure);
-  if (!figure.prepare.empty()) Prepare(file, figure.prepare);
+  const FigureSettings figure = SettingsOf(written, options.quick);
   switch (figure.with) {
     case FigureSettings::Command::kRun: return RunFigureExperiment(file, options, topology);
     case FigureSettings::Command::kValidate: return RunCalibratedValidation(file, figure, options);

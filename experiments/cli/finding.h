@@ -1,7 +1,8 @@
 #pragma once
-// What `cosched doctor` has found, of this machine or of a program, and how it prints it. Called by
+// What `cosched doctor` has found, of this machine or of a program, and how it is told. Called by
 // the doctor's commands on one thread.
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,9 @@ struct Finding {
   std::string remedy = {};
 };
 
-// To standard output: "note     memory         1.2 GiB available", and below it what follows.
-void PrintFindings(const std::vector<Finding>& findings);
+// "note     memory         1.2 GiB available", and below it what follows.
+std::string FindingsText(const std::vector<Finding>& findings);
+// As experiments/schemas/doctor.schema.json has them.
+nlohmann::ordered_json FindingsJson(const std::vector<Finding>& findings);
 
 }  // namespace cosched

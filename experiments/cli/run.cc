@@ -6,15 +6,20 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <stdexcept>
 
 #include "engine/base/cpu_description.h"
 #include "experiments/analysis/comparison.h"
+#include "experiments/analysis/comparison_json.h"
 #include "experiments/analysis/sweep_table.h"
 #include "experiments/analysis/table_text.h"
 #include "experiments/analysis/trial_metric.h"
 #include "experiments/cli/gate_results.h"
+#include "experiments/cli/json_output.h"
 #include "experiments/cli/policy_options.h"
 #include "experiments/cli/typed_option.h"
 #include "experiments/config/kernel_rates_choice.h"
@@ -22,10 +27,12 @@
 #include "experiments/config/toml_table.h"
 #include "experiments/launch/dry_run.h"
 #include "experiments/launch/execute.h"
+#include "experiments/launch/finished_run.h"
 #include "experiments/launch/local_cells.h"
 #include "experiments/launch/measured_cores.h"
 #include "experiments/launch/plots.h"
 #include "experiments/launch/run_folder.h"
+#include "experiments/launch/shipped_experiments.h"
 #include "experiments/launch/slurm.h"
 #include "experiments/os/exit_code.h"
 #include "experiments/os/interrupt.h"
@@ -36,7 +43,6 @@
 namespace cosched {
 namespace {
 
-constexpr int kSomeFailed = 1;
 constexpr int kMostAtATime = 4096;
 
 struct RunArguments {
@@ -61,6 +67,7 @@ struct RunArguments {
   bool interference = false;
   bool force = false;
   bool extrapolate = false;
+  bool json = false;
 };
 
 // What the experiment itself would run.
@@ -93,23 +100,26 @@ std::vector<std::string> Overrides(const RunArguments& arguments, const TomlTabl
   return overrides;
 }
 
-int TellFinished(const RunArguments& arguments, const Sweep& sweep, const Executed& executed) {
+// Exit code of the gates.
+int TellComparison(const RunArguments& arguments, const Sweep& sweep, const Executed& executed) {
   const ComparisonReport report =
       sweep.IsSwept() ? SweepTable(PointFolders(executed.run)) : CompareRuns({executed.run}, {});
   fmt::print("{}\nresults: {}\n", report.text, executed.run.string());
   if (!arguments.no_plots) DrawPlots(executed.run);
-  const int gates = TellGates(report.gates, arguments.junit);
-  const HarnessResult& result = executed.result;
-  if (result.failed > 0)
-    fmt::print(stderr, "{} of {} failed; cell.json there says why\n", result.failed,
-               Counted(static_cast<int64_t>(executed.whole), "cell"));
-  if (result.with_failures > 0) {
-    fmt::print(
-        stderr,
-        "jobs failed in {}; jobs.csv there says why, beside it tenant-*.log what they said\n",
-        Counted(result.with_failures, "cell"));
+  return TellGates(report.gates, arguments.junit);
+}
+
+// Exit code of the gates.
+int PrintRunJson(const RunArguments& arguments, const FinishedRun& run, JsonOutput* output) {
+  const Executed& executed = run.executed;
+  ComparedRuns compared;
+  if (!executed.result.interrupted && executed.whole > 0) {
+    compared = CompareDocument({.runs = {executed.run}, .notes = {}}, {});
+    if (!arguments.no_plots) DrawPlots(executed.run);
+    WriteJUnit(compared.gates, arguments.junit);
   }
-  return result.failed + result.with_failures > 0 ? kSomeFailed : gates;
+  output->Print(FinishedRunJson(run, compared.document));
+  return AnyGateFails(compared.gates) ? 1 : 0;
 }
 
 // One task of the array that --launcher slurm has submitted. Failures are in the records, which the
@@ -250,15 +260,12 @@ std::optional<Planned> LoadForNodes(const RunArguments& arguments, const TomlTab
   }
   const SignalScope signals;
   std::optional<NodeFacts> node = NodeOfSlurm(CommandLine(), arguments.out);
-  if (!node) {
-    fmt::print(stderr, "interrupted: there was no node yet to plan for\n");
-    return std::nullopt;
-  }
+  if (!node) return std::nullopt;
   return LoadForNode(arguments, file, std::move(*node));
 }
 
 std::optional<Planned> Load(const RunArguments& arguments) {
-  TomlTable file = TomlTable::Load(arguments.experiment, {});
+  TomlTable file = TomlTable::Load(ExperimentFile(arguments.experiment), {});
   if (arguments.dry_run && !file.Table("machine").Has("kernel_rates"))
     file = file.With({fmt::format("machine.kernel_rates={}", kKeptRates)});
   const Topology here = Topology::ThisMachine();
@@ -272,7 +279,7 @@ std::optional<Planned> Load(const RunArguments& arguments) {
 std::optional<Planned> LoadAsBegun(RunArguments arguments, const ExecuteOptions& options) {
   std::optional<Planned> planned = Load(arguments);
   if (!planned || options.into == Into::kNewRun || AllSimulated(planned->sweep)) return planned;
-  const TomlTable file = TomlTable::Load(arguments.experiment, {});
+  const TomlTable file = TomlTable::Load(ExperimentFile(arguments.experiment), {});
   if (IsChosen(file, arguments.set, "kernel_rates")) return planned;
   const std::string rates =
       KernelRatesOfLatest(options.results, planned->sweep, options.into == Into::kUnfinishedRun);
@@ -294,8 +301,15 @@ int RunExperiment(const RunArguments& arguments) {
                             .force = arguments.force,
                             .at_a_time = arguments.at_a_time.value_or(0)};
   ReadInto(arguments, &options);
+  JsonOutput output(arguments.json);
+  const auto started = std::chrono::steady_clock::now();
   const std::optional<Planned> planned = LoadAsBegun(arguments, options);
-  if (!planned) return kInterrupted;
+  if (!planned) {
+    const std::string problem = "interrupted: there was no node yet to plan for";
+    fmt::print(stderr, "{}\n", problem);
+    if (arguments.json) output.Print(ErrorJson(std::runtime_error(problem), kInterrupted));
+    return kInterrupted;
+  }
   const auto& [topology, sweep, cpu, kernel] = *planned;
   options.cpu = cpu;
   options.kernel = kernel;
@@ -309,12 +323,15 @@ int RunExperiment(const RunArguments& arguments) {
   }
   if (!arguments.task.empty()) return RunTask(arguments, sweep, topology);
   const Executed executed = Execute(sweep, options, topology);
-  if (executed.result.interrupted) {
-    fmt::print(stderr, "interrupted: {} of {} cells are kept in {}; continue with: {}\n",
-               executed.whole, sweep.cells.size(), executed.run.string(), ResumeCommand(options));
-    return kInterrupted;
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - started;
+  int gates = 0;
+  if (arguments.json) {
+    gates = PrintRunJson(arguments, ReadFinishedRun(sweep, executed, took.count()), &output);
+  } else if (!executed.result.interrupted) {
+    gates = TellComparison(arguments, sweep, executed);
   }
-  return TellFinished(arguments, sweep, executed);
+  fmt::print(stderr, "{}", ProblemsText(sweep, executed, options));
+  return std::max(ExitCodeOf(executed), gates);
 }
 
 }  // namespace
@@ -323,7 +340,9 @@ void AddRunCommand(CLI::App& app, int* exit_code) {
   CLI::App* run = app.add_subcommand(
       "run", "Run an experiment file, compare its policies and plot the comparison");
   const auto arguments = std::make_shared<RunArguments>();
-  run->add_option("experiment", arguments->experiment, "The experiment file (.toml)")->required();
+  run->add_option("experiment", arguments->experiment,
+                  "The experiment file (.toml), or a name of `cosched list experiments`")
+      ->required();
   run->add_option("--policy", arguments->policies, "Run this policy only (may be repeated)")
       ->allow_extra_args(false);
   AddExternalPolicyOptions(run, &arguments->external);
@@ -360,12 +379,13 @@ void AddRunCommand(CLI::App& app, int* exit_code) {
   run->add_flag("--quick", arguments->quick, "With the values of the file's [quick]");
   run->add_flag("--interference", arguments->interference,
                 "Also record who made whose threads wait (cosched compare --interference)");
-  run->add_flag(
+  CLI::Option* dry_run = run->add_flag(
       "--dry-run", arguments->dry_run,
       "Check everything, print every key with its value, what would run, its expected time and "
       "disk; run nothing");
   run->add_option("--junit", arguments->junit, kJUnitMeaning);
   run->add_flag("--no-plots", arguments->no_plots, "Draw no plots at the end");
+  AddJsonFlag(run, &arguments->json, "run.schema")->excludes(dry_run);
   run->callback([arguments, exit_code] { *exit_code = RunExperiment(*arguments); });
 }
 

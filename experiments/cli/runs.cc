@@ -7,12 +7,15 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "engine/base/error.h"
+#include "experiments/analysis/table_text.h"
 #include "experiments/cli/given_run.h"
+#include "experiments/cli/json_output.h"
 #include "experiments/config/option_refusal.h"
 #include "experiments/launch/run_folder.h"
 #include "experiments/store/run_archive.h"
@@ -26,12 +29,8 @@ struct RunsArguments {
   std::string run;
   std::vector<std::string> runs;
   std::string file;
+  bool json = false;
 };
-
-std::string SizeText(int64_t bytes) {
-  const double megabytes = static_cast<double>(bytes) / 1e6;
-  return megabytes < 10 ? fmt::format("{:.1f} MB", megabytes) : fmt::format("{:.0f} MB", megabytes);
-}
 
 std::string CellsText(const StoredRun& run) {
   std::string text = fmt::format("{}/{}", run.done, run.cells);
@@ -50,12 +49,14 @@ std::string MinuteText(const std::string& time) {
   return time.substr(0, 10) + " " + time.substr(11, 5);
 }
 
-void ListStored(const RunsArguments& arguments) {
-  const std::vector<StoredRun> runs = StoredRuns(arguments.results);
-  if (runs.empty()) {
-    fmt::print("there is no run below {}\n", arguments.results);
-    return;
-  }
+void PrintRunsJson(const std::vector<StoredRun>& runs) {
+  nlohmann::ordered_json of_runs = nlohmann::ordered_json::array();
+  for (const StoredRun& run : runs) of_runs.push_back(StoredRunJson(run));
+  JsonOutput(true).Print(
+      {{"schema", "cosched-runs"}, {"version", 1}, {"runs", std::move(of_runs)}});
+}
+
+void PrintRunsTable(const std::vector<StoredRun>& runs) {
   size_t path = 3, cells = 5;
   int64_t bytes = 0;
   for (const StoredRun& run : runs) {
@@ -68,13 +69,22 @@ void ListStored(const RunsArguments& arguments) {
   for (const StoredRun& run : runs) {
     fmt::print("{:<{}}  {:<16}  {:<7}  {:<{}}  {:<9}  {:>8}  {:<11}  {}\n", run.path.string(), path,
                MinuteText(run.started), run.status, CellsText(run), cells, run.backend,
-               SizeText(run.bytes), run.commit, MachineText(run));
+               BytesText(static_cast<double>(run.bytes)), run.commit, MachineText(run));
   }
-  fmt::print("{} run{}, {}\n", runs.size(), runs.size() == 1 ? "" : "s", SizeText(bytes));
+  fmt::print("{} run{}, {}\n", runs.size(), runs.size() == 1 ? "" : "s",
+             BytesText(static_cast<double>(bytes)));
+}
+
+void ListStored(const RunsArguments& arguments) {
+  const std::vector<StoredRun> runs = StoredRuns(arguments.results);
+  if (arguments.json) return PrintRunsJson(runs);
+  if (!runs.empty()) return PrintRunsTable(runs);
+  fmt::print("there is no run below {}\n", arguments.results);
 }
 
 void ShowStored(const RunsArguments& arguments) {
   const StoredRun run = ReadStoredRun(GivenRun(arguments.run));
+  if (arguments.json) return PrintRunsJson({run});
   const auto line = [](const char* name, const std::string& value) {
     if (!value.empty()) fmt::print("{:<11} {}\n", name, value);
   };
@@ -87,7 +97,7 @@ void ShowStored(const RunsArguments& arguments) {
   line("backend", run.backend);
   line("machine", MachineText(run));
   line("commit", run.commit);
-  line("size", SizeText(run.bytes));
+  line("size", BytesText(static_cast<double>(run.bytes)));
   line("command", run.command_line);
   if (run.status == "stopped")
     fmt::print("it did not end; the same command with --resume goes on with it\n");
@@ -106,7 +116,7 @@ void RemoveStored(const RunsArguments& arguments) {
     if (error)
       throw OutputError(
           fmt::format("{}: can't be removed: {}", run.path.string(), error.message()));
-    fmt::print("removed {}, {}\n", run.path.string(), SizeText(run.bytes));
+    fmt::print("removed {}, {}\n", run.path.string(), BytesText(static_cast<double>(run.bytes)));
   }
 }
 
@@ -121,7 +131,7 @@ void ExportStored(const RunsArguments& arguments) {
                              : arguments.file;
   ExportRun(run, file);
   fmt::print("{}, {}\n", file.string(),
-             SizeText(static_cast<int64_t>(std::filesystem::file_size(file))));
+             BytesText(static_cast<double>(std::filesystem::file_size(file))));
 }
 
 void ImportStored(const RunsArguments& arguments) {
@@ -143,12 +153,14 @@ void AddRunsCommand(CLI::App& app, int* exit_code) {
     });
     return command;
   };
-  add("list", "What ran when, on which machine and commit, and how it ended", ListStored)
-      ->add_option("RESULTS", arguments->results, "Where runs are")
-      ->capture_default_str();
-  add("show", "All of one run", ShowStored)
-      ->add_option("RUN", arguments->run, "Its folder, or its experiment for the newest")
+  CLI::App* const list =
+      add("list", "What ran when, on which machine and commit, and how it ended", ListStored);
+  list->add_option("RESULTS", arguments->results, "Where runs are")->capture_default_str();
+  CLI::App* const show = add("show", "All of one run", ShowStored);
+  show->add_option("RUN", arguments->run, "Its folder, or its experiment for the newest")
       ->required();
+  for (CLI::App* const command : {list, show})
+    AddJsonFlag(command, &arguments->json, "runs.schema");
   add("rm", "Remove runs with all their records", RemoveStored)
       ->add_option("RUN", arguments->runs, "Folders results/<experiment>/<run>")
       ->required();

@@ -25,9 +25,11 @@ struct ValidateArguments {
   std::string out = "results";
   bool again = false;
   bool quick = false;
+  bool resume = false;  // What was interrupted is gone on with, where it can be.
   bool extrapolate = false;
   bool no_plots = false;
   bool force = false;
+  bool json = false;
 };
 
 struct ValidationRun {

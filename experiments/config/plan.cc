@@ -22,6 +22,17 @@ JobTrace DrawJobs(const ExperimentConfig& config, int trial) {
   return GenerateTrace(config.trace.jobs, config.trace.gap, workloads, random);
 }
 
+// A number a job, whatever the share.
+JobTrace WithRigidJobs(const JobTrace& jobs, double malleable_share, Random draws) {
+  JobTrace mixed;
+  mixed.Reserve(jobs.size());
+  for (JobArrival job : jobs) {
+    if (draws.Uniform() >= malleable_share) job.elasticity = Elasticity::kRigid;
+    mixed.Add(job);
+  }
+  return mixed;
+}
+
 int Instances(const ExperimentConfig& config, const WorkloadConfig& workload) {
   return workload.per_node ? config.nodes : 1;
 }
@@ -29,6 +40,10 @@ int Instances(const ExperimentConfig& config, const WorkloadConfig& workload) {
 // Services first: each instance is a job.
 JobTrace DrawTrace(const ExperimentConfig& config, int trial) {
   JobTrace jobs = DrawJobs(config, trial);
+  if (const double share = config.trace.malleable_share; share < 1) {
+    const Random draws = Random(config.seed).Derive("malleable").Derive(std::to_string(trial));
+    jobs = WithRigidJobs(jobs, share, draws);
+  }
   if (!config.HasServices()) return jobs;
   JobTrace all;
   for (const WorkloadConfig& workload : config.workloads) {

@@ -87,6 +87,19 @@ int ReadJobCount(const TomlTable& table, const ExperimentConfig& config, int fal
   return 0;
 }
 
+// Where it can make a difference.
+void CheckMalleableShare(const TomlTable& table, const ExperimentConfig& config) {
+  constexpr const char* kName = "malleable_share";
+  if (!table.Has(kName)) return;
+  const auto is_rigid = [](Elasticity one) { return one == Elasticity::kRigid; };
+  const auto serves = [](const WorkloadConfig& one) { return one.spec.serves; };
+  if (std::all_of(config.workloads.begin(), config.workloads.end(), serves))
+    table.Fail(kName, "is of jobs, but every workload is a service", "only with jobs");
+  if (std::all_of(config.elasticities.begin(), config.elasticities.end(), is_rigid))
+    table.Fail(kName, "is there, but no job may be more elastic than rigid",
+               "elasticity = [\"malleable\"], or moldable, beside it");
+}
+
 // Keys of [trace] that speak of its file.
 std::vector<std::string> KeysOfFiles() {
   std::vector<std::string> keys = TraceSourceSection().Names();
@@ -193,6 +206,14 @@ const Section<TraceConfig>& TraceSection() {
                  [](const T& trace) -> Json {
                    return trace.replay ? Json() : GapSection().ToJson(trace.gap);
                  })
+           .OmittedWhereAbsent(),
+       Key::Number(
+           "malleable_share", &T::malleable_share, 0, 1,
+           "of the jobs, those as elastic as their cell, by the seed; the others are rigid. "
+           "A larger share has all that a smaller one has")
+           .RecordedAs([](const T& trace) -> Json {
+             return trace.malleable_share < 1 ? Json(trace.malleable_share) : Json();
+           })
            .OmittedWhereAbsent(),
        Key::Read({.name = "requests",
                   .type = "table",
@@ -305,7 +326,9 @@ const Section<RequestStream>& RequestStreamSection() {
 
 TraceConfig ReadTraceConfig(const TomlTable& table, const ExperimentConfig& config) {
   RefuseUnknownKeys(table);
+  CheckMalleableShare(table, config);
   TraceConfig trace;
+  TraceSection().ReadListed(table, &trace);
   trace.requests = ReadStreams(table, config);
   trace.changes = ReadChanges(table, config);
   if (!table.Has("file")) {

@@ -46,6 +46,9 @@ struct TraceConfig {
   int jobs = 6;  // 0 where no workload is a job.
   // Between two arrivals of jobs, in seconds.
   Distribution gap = {.kind = Distribution::Kind::kNormal, .mean = 2.0, .sd = 0.5};
+  // Of the jobs, the part that is as elastic as its cell; the others are rigid. Drawn by the seed, a
+  // number a job, so that what is malleable with one share is so with every larger one.
+  double malleable_share = 1;
   std::vector<RequestStream> requests;
   std::vector<ObjectiveChange> changes;  // In order of time.
   std::filesystem::path file;            // As opened; empty = arrivals are drawn.

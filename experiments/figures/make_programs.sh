@@ -9,18 +9,26 @@ programs=$(cd ../examples/programs && pwd)
 root=$(cd ../.. && pwd)
 failed=0
 
-cc -O2 -fopenmp "$programs/stencil.c" -o inputs/stencil || failed=1
+new=$(mktemp -d inputs/new.XXXXXX)  # Beside them: a program is moved whole, or not; what runs it meanwhile keeps the old one.
+trap 'rm -rf "$new"' EXIT
+is_new() { [ "inputs/$1" -nt "$2" ]; }  # PROGRAM SOURCE: it was compiled since.
 
-rm -f inputs/stencil_tbb inputs/train_pytorch inputs/infer_onnx  # What has been removed since is not there any more.
-cc -O2 -I "$root" -c "$root/experiments/client/cosched_client.c" -o inputs/cosched_client.o || failed=1
-if echo '#include <tbb/task_arena.h>' | c++ -fsyntax-only -x c++ - 2> /dev/null; then
-  c++ -O2 -I "$root" "$programs/stencil_tbb.cc" inputs/cosched_client.o -ltbb -o inputs/stencil_tbb || failed=1
-else
+if ! is_new stencil "$programs/stencil.c"; then
+  { cc -O2 -fopenmp "$programs/stencil.c" -o "$new/stencil" && mv "$new/stencil" inputs/; } || failed=1
+fi
+
+client=$root/experiments/client/cosched_client
+if ! echo '#include <tbb/task_arena.h>' | c++ -E -x c++ - > /dev/null 2>&1; then
+  rm -f inputs/stencil_tbb  # What has been removed since is not there any more.
   echo "make_programs.sh: no oneTBB: apt-get install libtbb-dev" >&2
   failed=1
+elif ! { is_new stencil_tbb "$programs/stencil_tbb.cc" && is_new stencil_tbb "$client.c" && is_new stencil_tbb "$client.h"; }; then
+  { cc -O2 -I "$root" -c "$client.c" -o "$new/client.o" &&
+    c++ -O2 -I "$root" "$programs/stencil_tbb.cc" "$new/client.o" -ltbb -o "$new/stencil_tbb" &&
+    mv "$new/stencil_tbb" inputs/; } || failed=1
 fi
-rm -f inputs/cosched_client.o
 
+rm -f inputs/train_pytorch inputs/infer_onnx  # The same.
 make() {  # NAME COMMAND…: a program that runs it with its own arguments.
   name=$1
   shift

@@ -182,6 +182,7 @@ class CellRun {
   void SampleIfDue() {
     if (!config_.records.samples || Now() < next_sample_) return;
     TakeSamples();
+    TellQueues();
     // On the grid of periods, so that a late sample does not shift those after it.
     const auto periods = Now().time_since_epoch() / config_.sample_period + 1;
     next_sample_ = TimePoint(periods * config_.sample_period);
@@ -192,6 +193,12 @@ class CellRun {
     const std::vector<TenantSample> samples = host_->Sample();
     for (const TenantSample& sample : samples) records_.OnSample(sample);
     if (interference_) interference_->Add(samples, host_->BusyTimes());
+  }
+
+  void TellQueues() {
+    const ServiceWindows& windows = requests_.Windows();
+    for (size_t i = 0; i < windows.Views().size(); ++i)
+      records_.OnQueue(Now(), windows.Views()[i].name, windows.Queued(i), windows.InFlight(i));
   }
 
   void TakeReports() {

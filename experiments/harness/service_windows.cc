@@ -58,6 +58,13 @@ void ServiceWindows::Ended(size_t service, size_t server) {
                                              const auto& one) { return one.first == id; });
 }
 
+int64_t ServiceWindows::InFlight(size_t service) const {
+  int64_t requests = 0;
+  for (const Server& server : services_[service].servers)
+    if (!server.ended) requests += server.window.in_flight;
+  return requests;
+}
+
 void ServiceWindows::QueueDropped(size_t service) { services_[service].queued = 0; }
 
 void ServiceWindows::Close(TimePoint now, const std::function<Duration(JobId)>& cpu_time,

@@ -30,6 +30,10 @@ class ServiceWindows {
   void Ended(size_t service, size_t server);
   void QueueDropped(size_t service);
 
+  // Requests of the service at this moment: that no server has yet, and that servers have.
+  int64_t Queued(size_t service) const { return services_[service].queued; }
+  int64_t InFlight(size_t service) const;
+
   // As the last window was; before the first one, nothing has happened.
   const std::vector<ServiceView>& Views() const { return views_; }
   // Ends the window, and begins the next. cpu_time: what an instance has used so far; pipeline: what

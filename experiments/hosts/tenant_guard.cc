@@ -25,6 +25,7 @@
 #include "experiments/hosts/process_tree.h"
 #include "experiments/os/cgroup.h"
 #include "experiments/os/owner.h"
+#include "experiments/os/pinned_child.h"
 #include "experiments/os/process_stat.h"
 #include "experiments/wire/control_socket.h"
 #include "experiments/wire/packet_socket.h"
@@ -189,15 +190,7 @@ TenantGuard::TenantGuard(const std::function<void()>& clean_up) {
     SendPacket(kSocket, kReady);
     Guard(owner, clean_up);
   }
-  process_ = UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, guard, 0)));
-  if (!process_) {
-    const int error = errno;
-    kill(guard,
-         SIGKILL);  // Ours and not waited for, so the number can't have been given to another.
-    waitpid(guard, nullptr, 0);
-    errno = error;
-    fail("pidfd_open");
-  }
+  process_ = PinChild(guard);
   // Before that it looks like its owner to whoever searches for processes by name.
   theirs.Reset();
   std::string ready;

@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "engine/base/thread_start.h"
+#include "experiments/os/pinned_child.h"
 
 namespace cosched {
 namespace {
@@ -222,15 +223,7 @@ TenantProcess::TenantProcess(const Launch& launch, TenantGuard* guard, Reaper* r
   if (pid_ == 0) RunChild(plan);
   if (pid_ < 0) ThrowErrno("starting a tenant");
   reaper_->Know(pid_);
-  pidfd_ = UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
-  if (!pidfd_) {
-    const int error = errno;
-    kill(pid_,
-         SIGKILL);  // Ours and not waited for, so the number can't have been given to another.
-    waitpid(pid_, nullptr, 0);
-    errno = error;
-    ThrowErrno("pidfd_open");
-  }
+  pidfd_ = PinChild(pid_);
   launch.outlives ? guard->Await(pidfd_.get()) : guard->Watch(pidfd_.get());
   const char placed = launch.cores.Empty() || sched_setaffinity(pid_, cores_size, cores.get()) == 0;
   [[maybe_unused]] const ssize_t told = write(gate.second.get(), &placed, 1);

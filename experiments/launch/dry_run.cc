@@ -114,7 +114,7 @@ std::string KeysText(const ExperimentConfig& config) {
 // What a trial takes at least: all work of its jobs on all cores, the last of them alone, or until
 // the last request is sent.
 // Nothing where a program's speed is not known.
-std::optional<double> LeastSeconds(const SweepPoint& point, size_t trial) {
+std::optional<double> LeastOfTrial(const SweepPoint& point, size_t trial) {
   const JobTrace& trace = point.plan.traces[trial];
   CellJobs jobs(point.config, Elasticity::kMalleable, static_cast<int>(trial) + 1);
   const RequestTrace& requests = point.plan.requests[trial];
@@ -128,6 +128,19 @@ std::optional<double> LeastSeconds(const SweepPoint& point, size_t trial) {
     latest = std::max(latest, ToSeconds(trace[i].time) + seconds);
   }
   return std::max(latest, core_seconds / point.config.cores.Count());
+}
+
+// Of the cells of the first trials, one after the other.
+std::optional<double> LeastOfTrials(const SweepPoint& point, size_t trials) {
+  const auto cells =
+      static_cast<double>(point.config.policies.size() * point.config.elasticities.size());
+  double total = 0;
+  for (size_t trial = 0; trial < trials; ++trial) {
+    const std::optional<double> least = LeastOfTrial(point, trial);
+    if (!least) return {};
+    total += cells * *least;
+  }
+  return total;
 }
 
 std::string TimeText(double seconds) {
@@ -151,16 +164,12 @@ std::string TrialsCountText(const ExperimentConfig& config) {
 std::string ExpectedTimeText(const Sweep& sweep) {
   double total = 0, fewest = 0;
   for (const SweepPoint& point : sweep.points) {
-    const auto cells =
-        static_cast<double>(point.config.policies.size() * point.config.elasticities.size());
-    for (size_t trial = 0; trial < point.plan.traces.size(); ++trial) {
-      const std::optional<double> least = LeastSeconds(point, trial);
-      if (!least)
-        return "time: unknown; a machine.profile (cosched calibrate) would tell how fast the "
-               "programs are";
-      total += cells * *least;
-      if (trial < FewestTrials(point.config)) fewest += cells * *least;
-    }
+    const std::optional<double> all = LeastSeconds(point);
+    if (!all)
+      return "time: unknown; a machine.profile (cosched calibrate) would tell how fast the "
+             "programs are";
+    total += *all;
+    fewest += LeastOfTrials(point, FewestTrials(point.config)).value_or(0);
   }
   const bool simulated = sweep.points.front().config.backend == Backend::kSimulated;
   const std::string time = fewest < total ? fmt::format("{} (the fewest trials) to {} (the most)",
@@ -245,6 +254,10 @@ std::string OrderText(const Sweep& sweep) {
 }
 
 }  // namespace
+
+std::optional<double> LeastSeconds(const SweepPoint& point) {
+  return LeastOfTrials(point, point.plan.traces.size());
+}
 
 std::string DryRunText(const Sweep& sweep) {
   const SweepPoint& first = sweep.points.front();

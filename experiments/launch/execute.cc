@@ -221,4 +221,19 @@ Executed Execute(const Sweep& sweep, const ExecuteOptions& options, const Topolo
   return executed;
 }
 
+Executed ExecuteOrGoOn(const Sweep& sweep, ExecuteOptions options, const Topology& topology) {
+  const std::vector<std::filesystem::path> begun = UnfinishedRuns(options.results, sweep.name());
+  const bool goes_on = std::ranges::any_of(
+      begun, [&sweep](const std::filesystem::path& run) { return IsRunOf(run, sweep); });
+  options.into = goes_on ? Into::kUnfinishedRun : Into::kNewRun;
+  try {
+    return Execute(sweep, options, topology);
+  } catch (const InputError& error) {
+    if (!goes_on || error.details().key != "--resume") throw;
+    fmt::print(stderr, "begins anew: {}\n", error.details().problem);
+  }
+  options.into = Into::kNewRun;
+  return Execute(sweep, options, topology);
+}
+
 }  // namespace cosched

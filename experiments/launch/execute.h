@@ -40,6 +40,10 @@ struct Executed {
 // and OutputError as RunFolder and RunCells do.
 Executed Execute(const Sweep& sweep, const ExecuteOptions& options, const Topology& topology);
 
+// The same, but goes on with an unfinished run of this very sweep if there is one that was begun by
+// this binary on this machine.
+Executed ExecuteOrGoOn(const Sweep& sweep, ExecuteOptions options, const Topology& topology);
+
 // How this process can be called again so that it goes on where an interrupted run ended.
 std::string ResumeCommand(const ExecuteOptions& options);
 

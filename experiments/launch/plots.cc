@@ -14,7 +14,7 @@ namespace cosched {
 namespace {
 
 constexpr const char* kNoScript =
-    "no plots: plots/{}.py is neither in the source tree nor beside the binary\n";
+    "no plots: plots/{}.py is neither where cosched is installed nor in the source tree\n";
 
 }  // namespace
 
@@ -36,9 +36,13 @@ std::string FindPython() {
 
 std::filesystem::path FindTreeFile(const std::string& path) {
   const std::filesystem::path folder = ThisBinary().parent_path();
-  for (const std::filesystem::path& root :
-       {std::filesystem::path(GetBuildInfo().source_dir), folder, folder.parent_path()}) {
-    std::error_code ignored;
+  const std::filesystem::path installed = folder.parent_path() / "share/cosched";
+  std::error_code ignored;
+  std::vector<std::filesystem::path> roots = {installed};
+  // Where it is installed, nothing of the tree that it was built from is mixed in.
+  if (!std::filesystem::exists(installed, ignored))
+    roots = {std::filesystem::path(GetBuildInfo().source_dir), folder, folder.parent_path()};
+  for (const std::filesystem::path& root : roots) {
     if (std::filesystem::exists(root / path, ignored)) return root / path;
   }
   return {};

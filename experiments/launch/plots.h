@@ -15,8 +15,8 @@ std::string FindPython();
 std::vector<std::string> PythonCandidates();
 bool CanDraw(const std::string& python);
 
-// A file or folder of the source tree that this binary was built from, "plots/load.py", or beside
-// the binary. Empty if it is in neither.
+// A file or folder of the source tree, "plots/load.py": of an installed binary in share/cosched beside
+// its folder; else in the tree that it was built from, or beside the binary. Empty if there is none.
 std::filesystem::path FindTreeFile(const std::string& path);
 
 // Runs plots/plot_all.py on a run, plots/<experiment>.py on a sweep, or plots/sweep.py if it has

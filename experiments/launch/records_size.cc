@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/analysis/table_text.h"
+
 namespace cosched {
 namespace {
 
@@ -67,17 +69,6 @@ RecordsSize OfCell(const CellWork& work, const ExperimentConfig& config) {
   return size;
 }
 
-double Total(const RecordsSize& size) {
-  return std::accumulate(size.begin(), size.end(), 0.0,
-                         [](double sum, const auto& file) { return sum + file.second; });
-}
-
-std::string Bytes(double bytes) {
-  if (bytes >= 1e9) return fmt::format("{:.2g} GB", bytes / 1e9);
-  return bytes >= 1e6 ? fmt::format("{:.0f} MB", bytes / 1e6)
-                      : fmt::format("{:.0f} kB", bytes / 1e3);
-}
-
 }  // namespace
 
 RecordsSize EstimateRecords(const Sweep& sweep) {
@@ -93,7 +84,14 @@ RecordsSize EstimateRecords(const Sweep& sweep) {
   return total;
 }
 
-std::string RecordsSizeText(const RecordsSize& size) { return "about " + Bytes(Total(size)); }
+double TotalSize(const RecordsSize& size) {
+  return std::accumulate(size.begin(), size.end(), 0.0,
+                         [](double sum, const auto& file) { return sum + file.second; });
+}
+
+std::string RecordsSizeText(const RecordsSize& size) {
+  return "about " + BytesText(TotalSize(size));
+}
 
 uintmax_t FreeSpace(const std::filesystem::path& folder) {
   std::error_code error;
@@ -102,7 +100,7 @@ uintmax_t FreeSpace(const std::filesystem::path& folder) {
 }
 
 std::string LargeRecordsText(const RecordsSize& size, uintmax_t free) {
-  const double total = Total(size);
+  const double total = TotalSize(size);
   const auto available = static_cast<double>(free);
   if (total < kLargeRecords && total < available) return "";
   std::vector<std::pair<std::string, double>> files(size.begin(), size.end());
@@ -111,15 +109,15 @@ std::string LargeRecordsText(const RecordsSize& size, uintmax_t free) {
   std::vector<std::string> parts, keys;
   for (const auto& [key, bytes] : files) {
     if (bytes < total / 20) continue;
-    parts.push_back(fmt::format("{} {}", key, Bytes(bytes)));
+    parts.push_back(fmt::format("{} {}", key, BytesText(bytes)));
     if (key != "jobs") keys.push_back(key + " = false");
   }
-  std::string text = fmt::format("the records of this run will take about {}: {}\n", Bytes(total),
-                                 fmt::join(parts, ", "));
+  std::string text = fmt::format("the records of this run will take about {}: {}\n",
+                                 BytesText(total), fmt::join(parts, ", "));
   if (!keys.empty())
     text += fmt::format("  [records] {} leaves out what is not needed\n", fmt::join(keys, ", "));
   if (total > available)
-    text += fmt::format("  WARNING: only {} are free where they go\n", Bytes(available));
+    text += fmt::format("  WARNING: only {} are free where they go\n", BytesText(available));
   return text;
 }
 

@@ -18,6 +18,7 @@ inline constexpr double kLargeRecords = 1e9;  // Bytes of a whole run.
 using RecordsSize = std::map<std::string, double>;
 RecordsSize EstimateRecords(const Sweep& sweep);
 
+double TotalSize(const RecordsSize& size);
 std::string RecordsSizeText(const RecordsSize& size);  // "about 12 MB"
 
 // What to tell before the run, lines that end in "\n"; "" where it is not large. free: bytes left

@@ -310,6 +310,12 @@ bool IsRunning(const std::filesystem::path& run) {
   return manifest && manifest->value("status", "") == "running" && !Lock(run);
 }
 
+// Two who ask do not see each other.
+bool IsHeld(const std::filesystem::path& run) {
+  const UniqueFd fd(open(run.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return fd && flock(fd.get(), LOCK_SH | LOCK_NB) != 0;
+}
+
 std::vector<std::filesystem::path> UnfinishedRuns(const std::filesystem::path& results,
                                                   const std::string& experiment) {
   std::vector<std::filesystem::path> runs = NewestRunsBelow(results / experiment);

@@ -81,6 +81,8 @@ class RunFolder {
 
 // Whether some process is running it now.
 bool IsRunning(const std::filesystem::path& run);
+// The same of a run whose manifest says so, without a look at that; for who asks often.
+bool IsHeld(const std::filesystem::path& run);
 
 // Below results/<experiment>, the latest first; without those that another process is running.
 std::vector<std::filesystem::path> UnfinishedRuns(const std::filesystem::path& results,

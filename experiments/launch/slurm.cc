@@ -9,7 +9,6 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
@@ -23,6 +22,7 @@
 #include "experiments/launch/run_conditions.h"
 #include "experiments/launch/run_folder.h"
 #include "experiments/launch/slurm_job.h"
+#include "experiments/os/scratch_folder.h"
 #include "experiments/os/shell_word.h"
 #include "experiments/records/manifest_file.h"
 #include "experiments/records/output_file.h"
@@ -207,14 +207,8 @@ std::optional<NodeFacts> NodeOfSlurm(const std::string& command,
                                      const std::filesystem::path& results) {
   SlurmJob::RequireSlurm();
   std::filesystem::create_directories(results);
-  std::string folder = (std::filesystem::absolute(results) / ".node-XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr)
-    throw OutputError(fmt::format("can't make a folder in {}", results.string()));
-  const auto remove = [](const std::string* name) {
-    std::error_code ignored;
-    std::filesystem::remove_all(*name, ignored);
-  };
-  const std::unique_ptr<const std::string, decltype(remove)> removed(&folder, remove);
+  const ScratchFolder scratch(std::filesystem::absolute(results), ".node");
+  const std::string folder = scratch.path().string();
   WriteFileWhole(folder + "/node.sh", fmt::format("#!/bin/sh\nexec {} --machine-to {}\n", command,
                                                   ShellQuoted(folder + "/node.json")));
   fmt::print(stderr, "waits for a node of Slurm's, to plan for what it is\n");

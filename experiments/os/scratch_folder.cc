@@ -7,10 +7,13 @@
 
 namespace cosched {
 
-ScratchFolder::ScratchFolder() {
-  std::string name = (std::filesystem::temp_directory_path() / "cosched-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) throw OutputError(name + ": can't make this folder");
-  path_ = name;
+ScratchFolder::ScratchFolder() : ScratchFolder(std::filesystem::temp_directory_path(), "cosched") {}
+
+ScratchFolder::ScratchFolder(const std::filesystem::path& parent, const std::string& name) {
+  std::string path = (parent / (name + "-XXXXXX")).string();
+  if (mkdtemp(path.data()) == nullptr)
+    throw OutputError("can't make a folder in " + parent.string());
+  path_ = path;
 }
 
 ScratchFolder::~ScratchFolder() {

@@ -14,6 +14,7 @@
 #include "engine/base/error.h"
 #include "experiments/records/cell_file.h"
 #include "experiments/records/decision_log.h"
+#include "experiments/records/live_records.h"
 #include "experiments/records/output_file.h"
 #include "experiments/records/request_records.h"
 #include "experiments/records/rows.h"
@@ -133,6 +134,7 @@ struct CellRecords::Impl {
   std::optional<RequestRecords> requests;
   std::optional<DecisionLog> decisions;
   std::optional<Timeline> timeline;
+  std::optional<LiveRecords> live;  // None where rows wait in memory: nobody can watch that.
   std::map<JobId, JobTrack> tracks;
   CoreCounter owned;         // By all tracks.
   int runnable_threads = 0;  // The same.
@@ -164,6 +166,7 @@ CellRecords::Impl::Impl(const std::filesystem::path& run, const CellKey& cell_ke
   open(config.requests, &requests);
   if (config.timeline)
     timeline.emplace(partial / (config.gzip ? "timeline.json.gz" : "timeline.json"), buffer);
+  if (buffer == 0) live.emplace(partial);
 }
 
 JobTrack& CellRecords::Impl::Track(JobId job) {
@@ -275,6 +278,7 @@ void CellRecords::OnSubmitted(TimePoint time, const Job& job) {
   track.lateness = time - track.submitted;
   ++impl_->submitted;
   impl_->WriteGrant(time, track, "submitted");
+  if (impl_->live) impl_->live->Submitted(job);
   if (impl_->timeline)
     impl_->timeline->NameJob(job.id, fmt::format("job {} {}", job.id.value, job.workload));
 }
@@ -448,6 +452,11 @@ void CellRecords::OnObjective(TimePoint time, std::string_view service, Duration
   if (impl_->requests) impl_->requests->WriteObjective(time, service, objective, window);
 }
 
+void CellRecords::OnQueue(TimePoint time, std::string_view service, int64_t queued,
+                          int64_t in_flight) {
+  if (impl_->live) impl_->live->Queue({time, service, queued, in_flight});
+}
+
 void CellRecords::WriteInterference(const Interference::Matrix& matrix) {
   RowWriter<InterferenceRow> file(impl_->partial, /*gzip=*/false);
   for (const auto& [pair, waited_s] : matrix) {
@@ -470,6 +479,7 @@ void CellRecords::Finish(const std::string& status, const std::string& reason) {
   const auto sync = [](auto*... files) { ((*files ? (*files)->Sync() : void()), ...); };
   sync(&impl_->grants, &impl_->samples, &impl_->steps, &impl_->resizes, &impl_->actuations,
        &impl_->memory, &impl_->stages, &impl_->requests);
+  impl_->live.reset();
   // Last, so that a folder with a cell.json holds all its rows.
   WriteFileWhole(impl_->partial / kCellFileName, impl_->CellText(status, reason));
   SyncFolder(impl_->partial);

@@ -19,6 +19,7 @@
 //   timeline.json  all of it for Perfetto (experiments/records/timeline.h)
 //   interference.csv  on request: who made whose threads wait
 //   cell.json      what became of the cell (experiments/records/cell_file.h)
+//   submitted.csv, queues.csv  only while it runs (experiments/records/live_records.h)
 //
 // experiments/records/rows.h has the columns of each table.
 //
@@ -118,6 +119,8 @@ class CellRecords final : public ArbiterObserver {
   void OnHold(const HoldSample& hold, std::string_view device, std::string_view service);
   // From then on that service is to have that mean response in a window.
   void OnObjective(TimePoint time, std::string_view service, Duration objective, Duration window);
+  // So many requests of the service wait in front, and are at its servers, for who watches the cell.
+  void OnQueue(TimePoint time, std::string_view service, int64_t queued, int64_t in_flight);
   void WriteInterference(const Interference::Matrix& matrix);
   // Something that a reader of the results must know, e.g. "the generator fell behind by 3.1 s".
   // Kept in cell.json.

@@ -128,8 +128,8 @@ std::filesystem::path PlainOrCompressed(const std::filesystem::path& file) {
              : file;
 }
 
-CsvReader::CsvReader(const std::filesystem::path& path)
-    : path_(PlainOrCompressed(path)), bytes_(OpenFile(path_)) {
+CsvReader::CsvReader(const std::filesystem::path& path, bool growing)
+    : path_(PlainOrCompressed(path)), bytes_(OpenFile(path_)), growing_(growing) {
   if (!ReadLine()) Fail("", "is empty", "a header and rows");
   line_ = 1;
   Split();
@@ -156,18 +156,21 @@ bool CsvReader::Next() {
 
 bool CsvReader::ReadLine() {
   constexpr size_t kBlock = 64 << 10;
-  text_.clear();
+  if (whole_) text_.clear();
+  whole_ = false;
   while (true) {
     const size_t end = block_.find('\n', begin_);
     text_.append(block_, begin_, end - begin_);  // To the block's end if there is none.
     if (end != std::string::npos) {
       begin_ = end + 1;
-      return true;
+      return whole_ = true;
     }
     block_.resize(kBlock);
     block_.resize(bytes_->Read(block_.data(), kBlock));
     begin_ = 0;
-    if (block_.empty()) return !text_.empty();
+    if (!block_.empty()) continue;
+    whole_ = !growing_;
+    return whole_ && !text_.empty();
   }
 }
 

@@ -67,7 +67,9 @@ class CsvReader {
  public:
   // Reads the header. Where there is no such file, but one with .gz behind its name, that one is
   // read. Throws InputError if the file can't be read or has no header.
-  explicit CsvReader(const std::filesystem::path& path);
+  // growing: somebody still writes it. Then a last line without its line feed is left until it is
+  // whole, and after the end Next may be called again for what has come since.
+  explicit CsvReader(const std::filesystem::path& path, bool growing = false);
 
   const std::vector<std::string>& Columns() const { return header_; }
   size_t Column(std::string_view name) const;  // Throws InputError if there is no such column.
@@ -92,11 +94,13 @@ class CsvReader {
 
   std::filesystem::path path_;
   std::unique_ptr<ByteSource> bytes_;
+  const bool growing_;
   std::string block_;  // Bytes that were read,
   size_t begin_ = 0;   // and those of them that have been taken.
   int line_ = 0;
   std::vector<std::string> header_;
-  std::string text_;                     // The current row's line.
+  std::string text_;                     // The current row's line,
+  bool whole_ = true;                    // or the beginning of the next one.
   std::string unquoted_;                 // What its quoted cells say.
   std::vector<std::string_view> cells_;  // Parts of text_ or unquoted_.
 };

@@ -91,6 +91,9 @@ bool HasTable(const std::filesystem::path& cell) {
   return std::filesystem::exists(PlainOrCompressed(cell / Row::kFile), ignored);
 }
 
+// Whether rows may still be written.
+enum class Growth { kOver, kGoesOn };
+
 // Reads of a row only what it is asked for, so that records of other versions, which lack other
 // columns, can be read too; every other member of the row is left as it was made.
 template <typename Row>
@@ -100,7 +103,11 @@ class RowReader {
   // of one of them.
   template <typename... Members>
   explicit RowReader(const std::filesystem::path& cell, Members... wanted)
-      : csv_(cell / Row::kFile) {
+      : RowReader(Growth::kOver, cell, wanted...) {}
+  // Growth::kGoesOn: the cell runs; Next may be called again after the end (CsvReader's growing).
+  template <typename... Members>
+  RowReader(Growth growth, const std::filesystem::path& cell, Members... wanted)
+      : csv_(cell / Row::kFile, growth == Growth::kGoesOn) {
     places_.fill(kUnwanted);
     (Want(wanted), ...);
   }

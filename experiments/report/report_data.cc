@@ -7,6 +7,7 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "engine/base/error.h"
 #include "experiments/analysis/comparison_json.h"
@@ -45,12 +46,19 @@ class ReportWriter {
   }
 
   Json Take() {
+    AddRows();
     return {{"command", options_.command},
             {"sections", std::move(sections_)},
             {"runs", std::move(runs_)}};
   }
 
  private:
+  struct ShownCell {
+    int trial;
+    size_t run, place;
+    fs::path folder;
+  };
+
   std::string LinkTo(const fs::path& path) const {
     std::error_code error;
     const fs::path relative = fs::relative(path, options_.folder, error);
@@ -70,7 +78,7 @@ class ReportWriter {
     json["cells"] = Json::array();
     for (const CellKey& key : WholeCells(run)) {
       try {
-        json["cells"].push_back(CellOf(run, key));
+        json["cells"].push_back(CellOf(run, key, json["cells"].size()));
       } catch (const InputError&) {
         // The comparison's notes say which cells can't be read, and why.
       }
@@ -78,7 +86,8 @@ class ReportWriter {
     return json;
   }
 
-  Json CellOf(const fs::path& run, const CellKey& key) {
+  // place: in the list of its run's.
+  Json CellOf(const fs::path& run, const CellKey& key, size_t place) {
     const CellSummary summary = Summarize(run, key);
     const fs::path folder = CellFolder(run, key);
     Json json = {{"policy", key.policy},     {"elasticity", ToString(key.elasticity)},
@@ -90,12 +99,26 @@ class ReportWriter {
       const std::optional<double> value = number(summary);
       json["values"].push_back(value ? Json(*value) : Json());
     });
-    if (rows_ < options_.most_shown_rows) {
-      json["data"] = CellData(folder);
-      rows_ += static_cast<int>(json["data"]["jobs"].size());
-      if (json["data"].contains("spans")) rows_ += static_cast<int>(json["data"]["spans"].size());
-    }
+    shown_.push_back({key.trial, runs_.size(), place, folder});
     return json;
+  }
+
+  // Jobs and grants of every cell while there is room: of all treatments' first trials first, so
+  // that none is shown at another's cost.
+  void AddRows() {
+    std::ranges::stable_sort(shown_, {}, &ShownCell::trial);
+    int rows = 0;
+    for (const ShownCell& cell : shown_) {
+      if (rows >= options_.most_shown_rows) return;
+      try {
+        Json data = CellData(cell.folder);
+        rows += static_cast<int>(data["jobs"].size());
+        if (data.contains("spans")) rows += static_cast<int>(data["spans"].size());
+        runs_[cell.run]["cells"][cell.place]["data"] = std::move(data);
+      } catch (const InputError&) {
+        // As in RunOf.
+      }
+    }
   }
 
   // Names of the records, by which one finds the raw rows.
@@ -122,7 +145,7 @@ class ReportWriter {
 
   const ReportOptions& options_;
   Json sections_ = Json::array(), runs_ = Json::array();
-  int rows_ = 0;
+  std::vector<ShownCell> shown_;
 };
 
 }  // namespace

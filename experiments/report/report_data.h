@@ -16,7 +16,7 @@ struct ReportOptions {
   ComparisonOptions comparison = {};
   std::filesystem::path folder;   // Of the page: links to records lead from there.
   std::string command = {};       // That makes the report.
-  int most_shown_rows = 200'000;  // Of jobs and grants of all cells; later cells are without.
+  int most_shown_rows = 200'000;  // Of jobs and grants of all cells; later trials are without.
 };
 
 // {"command", "sections", "runs"}. A section is a comparison: one of all runs that are no sweeps, and one

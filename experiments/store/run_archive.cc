@@ -15,6 +15,7 @@
 
 #include "engine/base/error.h"
 #include "experiments/config/option_refusal.h"
+#include "experiments/os/scratch_folder.h"
 #include "experiments/records/manifest_file.h"
 #include "experiments/records/output_file.h"
 
@@ -117,27 +118,6 @@ void Unpack(const fs::path& file, zip_t* archive, const Entry& entry, const fs::
   if (!out.flush()) throw OutputError(target.string() + ": can't be written");
 }
 
-// Removed with all that is in it, unless it has become something else.
-class ImportFolder {
- public:
-  explicit ImportFolder(const fs::path& parent) {
-    std::string name = (parent / ".import-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr)
-      throw OutputError("can't make a folder in " + parent.string());
-    path_ = name;
-  }
-  ~ImportFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  ImportFolder(const ImportFolder&) = delete;
-  ImportFolder& operator=(const ImportFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
 }  // namespace
 
 void ExportRun(const fs::path& run, const fs::path& file) {
@@ -174,7 +154,7 @@ fs::path ImportRun(const fs::path& file, const fs::path& results) {
     RefuseFile(file, fmt::format("holds {}, which is there already", target.string()));
   try {
     fs::create_directories(target.parent_path());
-    const ImportFolder folder(results);
+    const ScratchFolder folder(results, ".import");
     for (const Entry& entry : entries)
       Unpack(file, archive.get(), entry, folder.path() / entry.path);
     if (!ReadManifest(folder.path() / run)) RefuseFile(file, "holds no run: its manifest is none");

@@ -99,4 +99,24 @@ std::vector<StoredRun> StoredRuns(const fs::path& results) {
   return runs;
 }
 
+Json StoredRunJson(const StoredRun& run) {
+  const auto text_or_null = [](const std::string& text) {
+    return text.empty() ? Json() : Json(text);
+  };
+  return {{"path", run.path.string()},
+          {"experiment", text_or_null(run.experiment)},
+          {"started", text_or_null(run.started)},
+          {"finished", text_or_null(run.finished)},
+          {"status", text_or_null(run.status)},
+          {"backend", text_or_null(run.backend)},
+          {"cpu", text_or_null(run.cpu)},
+          {"cores", run.cores > 0 ? Json(run.cores) : Json()},
+          {"commit", text_or_null(run.commit)},
+          {"command_line", text_or_null(run.command_line)},
+          {"cells", run.cells},
+          {"done", run.done},
+          {"failed", run.failed},
+          {"bytes", run.bytes}};
+}
+
 }  // namespace cosched

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -31,5 +32,8 @@ StoredRun ReadStoredRun(const std::filesystem::path& run);
 
 // All below `results`, the latest first.
 std::vector<StoredRun> StoredRuns(const std::filesystem::path& results);
+
+// As experiments/schemas/runs.schema.json has it.
+nlohmann::ordered_json StoredRunJson(const StoredRun& run);
 
 }  // namespace cosched

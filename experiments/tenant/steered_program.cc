@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "experiments/os/pinned_child.h"
 #include "experiments/os/process_children.h"
 #include "experiments/os/thread_affinity.h"
 
@@ -132,8 +132,7 @@ SteeredProgram::SteeredProgram(const ProgramStart& start) {
                                  std::generic_category().message(told[1]),
                       .allowed = folder ? "a folder" : "a program, or one in PATH"});
   }
-  pidfd_ = UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
-  if (!pidfd_) ThrowErrno("pidfd_open");
+  pidfd_ = PinChild(pid_);
 }
 
 SteeredProgram::~SteeredProgram() {

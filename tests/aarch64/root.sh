@@ -9,7 +9,7 @@ set -euo pipefail
 # Of experiments/setup/packages.txt what cosched is built with, be it optional there; but no Open MPI: its mpirun is this machine's.
 packages=(libc6-dev libstdc++-12-dev libeigen3-dev libhwloc-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libfmt-dev
           libonnx-dev libprotobuf-dev zlib1g-dev libbz2-dev liblzma-dev libgtest-dev libgmock-dev libbenchmark-dev libtbb-dev
-          libminimap2-dev libhts-dev libjpeg62-turbo-dev libpng-dev)
+          libzip-dev libncurses-dev libminimap2-dev libhts-dev libjpeg62-turbo-dev libpng-dev)
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 die() { echo "aarch64: $*" >&2; exit 1; }

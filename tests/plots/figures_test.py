@@ -185,11 +185,11 @@ class FigureCase(unittest.TestCase):
         patch.start()
         self.addCleanup(patch.stop)
 
-    def run_script(self, figure):
+    def run_script(self, figure, *options):
         """As a command, but in this interpreter: starting one and importing matplotlib takes longer than most figures."""
         output, errors, status = io.StringIO(), io.StringIO(), 0
         script = str(ROOT / "plots" / f"{figure}.py")
-        with (mock.patch.object(sys, "argv", [script, str(self.run_folder)]), warnings.catch_warnings(),
+        with (mock.patch.object(sys, "argv", [script, str(self.run_folder), *map(str, options)]), warnings.catch_warnings(),
               contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors)):
             warnings.simplefilter("default")
             try:

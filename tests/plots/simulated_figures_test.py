@@ -7,7 +7,6 @@ simulated_figures_test.py COSCHED [unittest args]. Simulated runs are the same e
 """
 import csv
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -15,6 +14,9 @@ import tempfile
 import tomllib
 import unittest
 from pathlib import Path
+from unittest import mock
+
+from figures_test import FigureCase, style
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CHECKER = ROOT / "tests" / "check_results.py"
@@ -40,34 +42,47 @@ COSCHED = None  # Given on the command line.
 
 
 def run(*command):
-    return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "MPLBACKEND": "Agg"})
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-class SimulatedFigures(unittest.TestCase):
+class SimulatedFigures(FigureCase):
     @classmethod
     def setUpClass(cls):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
-        cls.runs = {}
+        cls.runs, cls.drawn = {}, {}
         for figure in FIGURES + MEASURED:
-            result = run(COSCHED, "run", ROOT / "experiments" / "figures" / f"{figure}.toml", "--quick", "--out", folder.name,
-                         *(SIMULATE if figure in MEASURED else ()))
+            result = run(COSCHED, "run", ROOT / "experiments" / "figures" / f"{figure}.toml", "--quick", "--no-plots", "--out",
+                         folder.name, *(SIMULATE if figure in MEASURED else ()))
             assert result.returncode == 0, result.stderr
             [cls.runs[figure]] = (Path(folder.name) / figure).iterdir()
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        super().setUp()
+        self.folder = self.run_folder.parent
 
-    def judged(self, figure, records):
+    def script_said(self, figure, records):
+        """What it printed, and its claims by name."""
+        self.run_folder = records
         base = self.folder / figure
-        result = run(sys.executable, ROOT / "plots" / f"{figure}.py", records, "--out", base)
+        result = self.run_script(figure, "--out", base)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
-        for suffix in (".png", ".pdf"):
-            self.assertGreater(base.with_suffix(suffix).stat().st_size, SMALLEST_PLOT)
-        self.printed = result.stdout
-        return {row["name"]: row for row in json.loads(base.with_suffix(".claims.json").read_text())["claims"]}
+        rows = json.loads(base.with_suffix(".claims.json").read_text())["claims"]
+        return result.stdout, {row["name"]: row for row in rows}
+
+    def judged(self, figure):
+        """The claims of the figure's own records, which are drawn once for all tests."""
+        if figure not in self.drawn:
+            self.drawn[figure] = self.script_said(figure, self.runs[figure])
+            for suffix in (".png", ".pdf"):
+                self.assertGreater((self.folder / figure).with_suffix(suffix).stat().st_size, SMALLEST_PLOT)
+        self.printed, rows = self.drawn[figure]
+        return rows
+
+    def judged_tampered(self, figure, change, name="summary.csv"):
+        """The claims of tampered records. Nothing is drawn: the same script has drawn the others."""
+        with mock.patch.object(style, "save", lambda plot, _: style.plt.close(plot)):
+            return self.script_said(figure, self.tampered(figure, change, name))[1]
 
     def tampered(self, figure, change, name="summary.csv"):
         """The figure's records with change(row) made to every row of every summary, or table of that name."""
@@ -100,14 +115,14 @@ class SimulatedFigures(unittest.TestCase):
 
     def test_every_claim_is_judged_and_printed(self):
         for figure in FIGURES + MEASURED:
-            rows = self.judged(figure, self.runs[figure])
+            rows = self.judged(figure)
             self.assertTrue(rows)
             for row in rows.values():
                 self.assertIsNotNone(row["ours"], row)
                 self.assertIn(row["claim"].split(",")[0].split(":")[0][:30], self.printed)
 
     def test_grid_partial_grants_gain_and_whole_ones_do_not(self):
-        rows = self.judged("fig_policy_grid", self.runs["fig_policy_grid"])
+        rows = self.judged("fig_policy_grid")
         self.expect(rows, "holds", "partial_throughput", "partial_turnaround", "whole_throughput")
         self.assertIn("always-attend, throughput:", self.printed)
 
@@ -115,44 +130,44 @@ class SimulatedFigures(unittest.TestCase):
         def lose(row):
             if row["elasticity"] == "malleable":
                 row["throughput_jobs_per_hour"] = str(float(row["throughput_jobs_per_hour"]) * 0.5)
-        rows = self.judged("fig_policy_grid", self.tampered("fig_policy_grid", lose))
+        rows = self.judged_tampered("fig_policy_grid", lose)
         self.expect(rows, "does not hold", "partial_throughput", "whole_throughput", "strict", "max_prop")
 
     def test_control_that_gains_throughput(self):
         def slower(row):
             if row["policy"] == "no-control":
                 row["throughput_jobs_per_hour"] = str(float(row["throughput_jobs_per_hour"]) * 0.5)
-        rows = self.judged("fig_control", self.tampered("fig_control", slower))
+        rows = self.judged_tampered("fig_control", slower)
         self.expect(rows, "does not hold", "throughput_16", "throughput_128")
 
     def test_partial_grants_without_effect(self):
         def same(row):
             row["throughput_jobs_per_hour"], row["mean_turnaround_s"] = "100", "100"
-        rows = self.judged("fig_partial_grants", self.tampered("fig_partial_grants", same))
+        rows = self.judged_tampered("fig_partial_grants", same)
         self.assertAlmostEqual(rows["slope_throughput"]["ours"], 0, places=6)
         self.assertAlmostEqual(rows["all_turnaround"]["ours"], 0, places=6)
 
     def test_controllers_that_others_beat(self):
         names = "true_1", "true_5", "slow_cores"
-        self.expect(self.judged("fig_roma_controllers", self.runs["fig_roma_controllers"]), "holds", *names)
+        self.expect(self.judged("fig_roma_controllers"), "holds", *names)
         self.assertIn("every setting is beaten by another system: ", self.printed)
 
         def dear(row):
             if row["policy"] == "curve-shares":
                 row["granted_core_s"] = str(float(row["granted_core_s"]) * 4)
-        self.expect(self.judged("fig_roma_controllers", self.tampered("fig_roma_controllers", dear)), "does not hold", *names)
+        self.expect(self.judged_tampered("fig_roma_controllers", dear), "does not hold", *names)
 
     def test_partitions_that_never_exceed_the_objective(self):
         names = "published", "scaled", "careful", "curves"
-        self.expect(self.judged("fig_roma_mixed", self.runs["fig_roma_mixed"]), "holds", *names)
+        self.expect(self.judged("fig_roma_mixed"), "holds", *names)
 
         def well(row):
             if row["policy"] == "owned":
                 row["violated"] = "0"
-        self.expect(self.judged("fig_roma_mixed", self.tampered("fig_roma_mixed", well, "services.csv")), "does not hold", *names)
+        self.expect(self.judged_tampered("fig_roma_mixed", well, "services.csv"), "does not hold", *names)
 
     def test_machines_that_merge_bound_what_open_requests_gain(self):
-        rows = self.judged("fig_pipeline_scaleout", self.runs["fig_pipeline_scaleout"])
+        rows = self.judged("fig_pipeline_scaleout")
         self.assertGreater(rows["gain_3"]["ours"], 3.4)
         self.assertLess(rows["gain_2"]["ours"], 3.3)
         self.assertLess(rows["little"]["ours"], 5)
@@ -161,18 +176,18 @@ class SimulatedFigures(unittest.TestCase):
 
         def early(row):
             row["started"] = row["scheduled"]
-        rows = self.judged("fig_pipeline_scaleout", self.tampered("fig_pipeline_scaleout", early, "requests.csv"))
+        rows = self.judged_tampered("fig_pipeline_scaleout", early, "requests.csv")
         self.assertGreater(rows["little"]["ours"], 50)
         self.assertLess(rows["sizes_tail"]["ours"], 5)
 
     def test_stages_that_wait_gain_by_open_requests_and_auto_finds_them(self):
-        rows = self.judged("fig_pipeline_joint", self.runs["fig_pipeline_joint"])
+        rows = self.judged("fig_pipeline_joint")
         self.assertAlmostEqual(rows["waiting_gain"]["ours"], 4, delta=0.05)
         self.assertLess(rows["waiting_auto"]["ours"], 3)
 
         def one_after_the_other(row):
             row["finished"] = str(float(row["request_id"]) * 0.04)
-        rows = self.judged("fig_pipeline_joint", self.tampered("fig_pipeline_joint", one_after_the_other, "requests.csv"))
+        rows = self.judged_tampered("fig_pipeline_joint", one_after_the_other, "requests.csv")
         self.assertAlmostEqual(rows["waiting_gain"]["ours"], 1, delta=0.05)
 
     def test_a_call_of_a_pipeline_has_no_more_threads_than_there_are_cores(self):
@@ -183,20 +198,20 @@ class SimulatedFigures(unittest.TestCase):
         self.assertIn("9 threads in a call on ", result.stdout)
 
     def test_a_pipelines_speed_follows_its_cores_or_not(self):
-        rows = self.judged("fig_pipeline_elastic", self.runs["fig_pipeline_elastic"])
+        rows = self.judged("fig_pipeline_elastic")
         for name in ("shrunk", "regrown", "resumed"):
             self.assertAlmostEqual(rows[name]["ours"], 100, delta=1)
 
         def steady(row):
             row["taken"] = str(round(float(row["time"]) * 10))
-        rows = self.judged("fig_pipeline_elastic", self.tampered("fig_pipeline_elastic", steady, "stages.csv"))
+        rows = self.judged_tampered("fig_pipeline_elastic", steady, "stages.csv")
         self.assertAlmostEqual(rows["shrunk"]["ours"], 200, delta=5)
 
     def test_a_request_of_a_pipeline_that_failed_is_lost(self):
         def failed(row):
             if row["request_id"] == "5":
                 row["state"] = "failed"
-        rows = self.judged("fig_pipeline_elastic", self.tampered("fig_pipeline_elastic", failed, "requests.csv"))
+        rows = self.judged_tampered("fig_pipeline_elastic", failed, "requests.csv")
         self.assertEqual(rows["lost"]["verdict"], "does not hold")
 
 

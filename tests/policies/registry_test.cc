@@ -28,12 +28,13 @@ TEST(Registry, NamesAreUniqueAndFound) {
     for (const PolicyParameter& parameter : info.parameters) EXPECT_FALSE(parameter.help.empty());
   }
   EXPECT_EQ(FindPolicy("max_prop"), nullptr);
-  EXPECT_EQ(PolicyNames(),
-            "no-control, static-partition, strict, always-attend, max-prop, equal-share, "
-            "easy-backfill, sjf, srpt, hesrpt, marginal-speedup, round-robin, gang, lend-reclaim, "
-            "feedback, scripted, scripted-shares, static-shares, roma-ct, roma-ct2, roma-rules, "
-            "kosmos, kpa, hpa, vpa, "
-            "sponge, fa2, curve-shares, devices-only, bottleneck-first, credit-knee");
+  EXPECT_EQ(
+      PolicyNames(),
+      "no-control, static-partition, strict, always-attend, max-prop, equal-share, "
+      "easy-backfill, easy-malleable, sjf, srpt, hesrpt, marginal-speedup, round-robin, gang, "
+      "lend-reclaim, feedback, scripted, scripted-shares, static-shares, roma-ct, roma-ct2, "
+      "roma-rules, kosmos, kpa, hpa, vpa, sponge, fa2, curve-shares, devices-only, "
+      "bottleneck-first, credit-knee");
 }
 
 // Three of four cores are taken, the next job needs two, the one behind it one.

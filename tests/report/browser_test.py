@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Does a report's page work in a browser: no script error, every picture drawn, tables that keys can order, a cell that can be chosen, and a
-decent PDF? browser_test.py COSCHED [unittest args]. COSCHED_SCREENSHOTS=FOLDER keeps what it saw."""
+decent PDF? browser_test.py COSCHED [unittest args]. COSCHED_SCREENSHOTS=FOLDER keeps what it saw. browser_test.py COSCHED --open-times prints how
+long reports of a few and of many cells take until the browser has drawn them."""
 import base64
+import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -17,27 +18,10 @@ try:
 except ImportError:
     webdriver = None
 
-ROOT = Path(__file__).resolve().parents[2]
-EXPERIMENT = f"""name = "reported"
-backend = "simulated"
-trials = 9
-policies = ["strict", "equal-share"]
-elasticity = ["rigid", "malleable"]
-[machine]
-topology = "core:4 pu:1"
-profile = "{ROOT}/experiments/profiles/example.json"
-[simulation]
-noise = 0.05
-[trace]
-jobs = 12
-gap = {{ distribution = "normal", mean_s = 0.3, sd_s = 0.05 }}
-[[workload]]
-model = "resnet20"
-batch = 32
-steps = 20
-cores = {{ min = 1, preferred = 2, max = 4 }}
-"""
-COSCHED = None  # Given on the command line.
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from simulated_experiment import Cosched, experiment  # noqa: E402
+
+BINARY = None  # Given on the command line.
 
 
 def why_not():
@@ -63,20 +47,8 @@ class BrowserTest(unittest.TestCase):
         cls.folder = Path(folder.name)
         cls.browser = browser()
         cls.addClassCleanup(cls.browser.quit)
-        (cls.folder / "x.toml").write_text(EXPERIMENT)
-        cls.run_folder = cls.experiment("x.toml")
-
-    @classmethod
-    def cosched(cls, *arguments):
-        environment = {**os.environ, "COSCHED_LOCKS": str(cls.folder)}
-        result = subprocess.run([COSCHED, *map(str, arguments)], capture_output=True, text=True, check=False, env=environment, cwd=cls.folder)
-        assert result.returncode == 0, result.stderr
-        return result.stdout
-
-    @classmethod
-    def experiment(cls, *arguments):
-        said = cls.cosched("run", *arguments, "--no-plots")
-        return cls.folder / said.rstrip().rsplit("results: ", 1)[1].splitlines()[0]
+        cls.cosched = Cosched(BINARY, cls.folder, name="reported", trials=9)
+        cls.run_folder = cls.cosched.run()
 
     def open(self, name, *runs, options=()):
         file = self.folder / f"{name}.html"
@@ -86,7 +58,7 @@ class BrowserTest(unittest.TestCase):
         errors = [entry["message"] for entry in self.browser.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
         self.assertEqual(errors, [])
         self.assertEqual(self.addresses(), [])
-        for picture in self.browser.find_elements(By.CSS_SELECTOR, "svg"):
+        for picture in self.browser.find_elements(By.CSS_SELECTOR, "svg[role=img]"):
             self.assertGreater(picture.size["height"], 40)
             self.assertTrue(picture.get_attribute("aria-label"))
         return self.browser.find_element(By.ID, "report").text
@@ -144,16 +116,54 @@ class BrowserTest(unittest.TestCase):
             self.assertTrue(Path(link.removeprefix("file://")).exists(), link)
 
     def test_runs_side_by_side_and_a_sweep(self):
-        other = self.experiment("x.toml", "--set", "trace.jobs=6")
+        other = self.cosched.run("x.toml", "--set", "trace.jobs=6")
         text = self.open("two", self.run_folder, other, options=("--baseline", self.run_folder))
         self.assertIn("B against A: shorter makespan", text)
         for side in "AB":
             self.assertIn(f"{side}, malleable: each policy against equal-share", text)
         self.assertEqual(text.count("PROFILE example.json: written by hand"), 1)
-        (self.folder / "sweep.toml").write_text(EXPERIMENT.replace("reported", "swept") + "[sweep]\ntrace.jobs = [3, 6]\n")
-        text = self.open("sweep", self.experiment("sweep.toml", "--trials", "3"))
+        (self.folder / "sweep.toml").write_text(experiment(name="swept", tables="[sweep]\ntrace.jobs = [3, 6]"))
+        text = self.open("sweep", self.cosched.run("sweep.toml", "--trials", "3"))
         for point in ("trace.jobs=3", "trace.jobs=6"):
             self.assertIn(point.split(".")[-1], text)
+
+    def test_a_sweep_is_drawn_over_its_points(self):
+        tables = "[sweep]\ntrace.jobs = [12, 3, 6]\nworkload.resnet20.steps = [10, 40]"
+        (self.folder / "over.toml").write_text(experiment(name="over", tables=tables))
+        run = self.cosched.run("over.toml", "--trials", "3")
+        text = self.open("over", run)
+        self.assertLess(text.index("Over the points of the sweep"), text.index("Question and answer"))
+        panels = self.browser.find_elements(By.CSS_SELECTOR, "svg[aria-label^='makespan in s; steps = '][aria-label$='along trace.jobs']")
+        self.assertEqual(len(panels), 2)
+        data = self.cosched("compare", run, "--json").stdout
+        points = {(point["values"]["trace.jobs"], point["values"]["workload.resnet20.steps"]): point["comparison"]["sides"][0]["treatments"]
+                  for point in json.loads(data)["sweeps"][0]["points"]}
+        for steps, panel in zip(("10", "40"), panels):
+            marks = panel.find_elements(By.TAG_NAME, "circle")
+            self.assertEqual(len(marks), 12)
+            self.assertEqual([label.text for label in panel.find_elements(By.CSS_SELECTOR, "g:nth-of-type(2) text[data-tip]")], ["3", "6", "12"])
+            for jobs in ("3", "6", "12"):
+                [strict] = [t for t in points[jobs, steps] if (t["policy"], t["elasticity"]) == ("strict", "rigid")]
+                [mark] = [m for m in marks if m.get_attribute("data-tip").startswith(f"strict, rigid, {jobs}:")]
+                shown = float(mark.get_attribute("data-tip").split(": ")[1].split()[0])
+                self.assertAlmostEqual(shown, strict["medians"]["makespan_s"]["median"], delta=shown * .006)
+
+    def test_numbers_have_three_significant_digits(self):
+        self.open("digits", self.run_folder)
+        numbers = {"0.000008": "8.00e-6", "0.00123": "0.00123", "0.0123456": "0.0123", "-0.5": "-0.500", "99.96": "100", "123456": "123456", "0": "0"}
+        for number, text in numbers.items():
+            self.assertEqual(self.browser.execute_script(f"return rounded({number})"), text)
+
+    def test_which_cells_are_left_out_is_told(self):
+        tables = "[sampling]\nenabled = false"
+        (self.folder / "large.toml").write_text(experiment(name="large", trials=250, tables=tables).replace("jobs = 12", "jobs = 90"))
+        text = self.open("large", self.cosched.run("large.toml"))
+        self.assertRegex(text, r"Of \d+ of 1000 cells the jobs are not in this file, which would be too large: of trials \d+ to 250")
+        options = [option.text for option in self.browser.find_elements(By.CSS_SELECTOR, "select option")]
+        lacking = [option for option in options if option.endswith("(not in this file)")]
+        self.assertTrue(lacking)
+        self.assertTrue(all(any(f"{policy}, {elasticity}, trial 1" == option for option in options)
+                            for policy in ("strict", "equal-share") for elasticity in ("rigid", "malleable")))
 
     def test_prints(self):
         self.open("print", self.run_folder)
@@ -164,9 +174,33 @@ class BrowserTest(unittest.TestCase):
         self.assertGreater(len(pdf), 20_000)
 
 
+def print_open_times():
+    """Of reports of one run and of a sweep: cells, size, and the browser's own times of opening the file (navigation timing)."""
+    with tempfile.TemporaryDirectory() as folder:
+        cosched = Cosched(BINARY, folder, name="few", trials=9)
+        Path(folder, "many.toml").write_text(experiment(name="many", trials=135))
+        sweep = experiment(name="swept", trials=3, tables="[sweep]\ntrace.jobs = [4, 6, 8, 10, 12]\nworkload.resnet20.steps = [5, 10, 15, 20, 25, 30, 35, 40, 45]")
+        Path(folder, "sweep.toml").write_text(sweep)
+        for name, file in (("one run", "x.toml"), ("one run", "many.toml"), ("a sweep of 45 points", "sweep.toml")):
+            run = cosched.run(file)
+            page = run / "report.html"
+            cosched("report", run)
+            times = []
+            for _ in range(5):
+                chromium = browser()
+                chromium.get(f"file://{page}")
+                times.append(chromium.execute_script("return performance.getEntriesByType('navigation')[0].loadEventEnd") / 1e3)
+                chromium.quit()
+            cells = len(list(run.rglob("cell.json")))
+            print(f"{name}, {cells} cells, {page.stat().st_size / 1e6:.1f} MB: opened in {sorted(times)[2]:.2f} s ({min(times):.2f} to {max(times):.2f})")
+
+
 if __name__ == "__main__":
-    COSCHED = sys.argv.pop(1)
+    BINARY = sys.argv.pop(1)
     if reason := why_not():
         print(f"Skipped\n{reason}")
         sys.exit(0)
-    unittest.main()
+    if sys.argv[1:] == ["--open-times"]:
+        print_open_times()
+    else:
+        unittest.main()

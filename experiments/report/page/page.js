@@ -76,21 +76,26 @@ function cellChooser(section) {
   if (cells.length === 0) return [el("p", {}, "No cell is done.")];
   const view = el("div");
   const choice = el("select", {}, ...cells.map(({ run, cell }, index) => el("option", { value: index },
-    `${section.runs.length > 1 ? `${run.path}: ` : ""}${cell.policy}, ${cell.elasticity}, trial ${cell.trial}${cell.marks.length ? " (marked)" : ""}`)));
+    `${section.runs.length > 1 ? `${run.path}: ` : ""}${cell.policy}, ${cell.elasticity}, trial ${cell.trial}${cell.marks.length ? " (marked)" : ""}${cell.data ? "" : " (not in this file)"}`)));
   const show = () => view.replaceChildren(...cellView(cells[choice.value].run, cells[choice.value].cell));
   choice.addEventListener("change", show);
   show();
-  return [el("p", { class: "screen" }, el("label", {}, "Cell: ", choice)), view];
+  return [leftOut(cells.map(({ cell }) => cell)), el("p", { class: "screen" }, el("label", {}, "Cell: ", choice)), view];
+}
+
+// Of which cells the file has no jobs; null if it has all.
+function leftOut(cells) {
+  const lacking = cells.filter((cell) => !cell.data);
+  if (lacking.length === 0) return null;
+  const trials = [...new Set(lacking.map((cell) => cell.trial))].sort((a, b) => a - b);
+  const named = lacking.length <= 12 ? lacking.map((cell) => `${cell.policy}, ${cell.elasticity}, trial ${cell.trial}`).join("; ")
+    : `of trials ${trials[0]} to ${trials[trials.length - 1]}`;
+  return el("p", { class: "soft" }, `Of ${lacking.length} of ${cells.length} cells the jobs are not in this file, which would be too large: ${named}. Their records have them.`);
 }
 
 function claims(section) {
   const file = section.runs.map((place) => data.runs[place].claims).find((found) => found);
-  if (!file) return [];
-  const unit = (row) => row.unit || "";
-  const ours = (row) => (row.ours === null ? "-" : `${rounded(row.ours)}${unit(row)}${row.level > 0 && row.level < 1 ? ` [${rounded(row.low)} ${rounded(row.high)}] ${levelText(row.level)}` : ""}`);
-  return [sortable([{ title: "claim", kind: "text long", value: (row) => row.claim }, { title: "published", kind: "text", value: (row) => `${row.published}${typeof row.published === "number" ? unit(row) : ""}` },
-                    { title: "ours", kind: "text", value: (row) => row.ours, text: ours }, { title: "verdict", kind: "text", value: (row) => row.verdict + (row.checks ? ` (${row.checks})` : "") },
-                    { title: "why", kind: "text long", value: (row) => row.reason || "" }], file.claims)];
+  return file ? [claimsTable(file.claims)] : [];
 }
 
 function environment(run) {
@@ -138,10 +143,12 @@ function page() {
   const links = data.sections.length > 1 ? data.sections.map((section, index) => [`section${index || ""}`, section.title || "together"])
     : [["answer", "Answer"], ["doubts", "Doubts"], ["tables", "Medians"], ["effects", "Differences"], ["pictures", "Pictures"], ["cell", "Any cell"], ["cells", "All cells"]];
   const judged = data.sections.map(claims).find((content) => content.length > 0);
+  const swept = sweepsOf(data.sections);
+  if (swept.length > 0) links.unshift(["sweep", "Over all points"]);
   if (judged) links.unshift(["claims", "Claims"]);
   report.append(el("nav", { "aria-label": "Parts of this report" }, ...[...links, ["environment", "Environment"], ["repeat", "How to repeat it"]].map(([id, text]) => el("a", { href: `#${id}` }, text))));
   if (judged) report.append(el("h2", { id: "claims" }, "Claims"), ...judged);
-  report.append(...sections.flat());
+  report.append(...swept.flatMap((points, index) => [el("h2", { id: `sweep${index || ""}` }, "Over the points of the sweep"), ...overPoints(points)]), ...sections.flat());
   const unique = data.runs.filter((run, index) => data.runs.findIndex((other) => other.command_line === run.command_line && other.started === run.started) === index);
   report.append(el("h2", { id: "environment" }, "Environment"), ...unique.flatMap((run) => [unique.length > 1 ? el("h3", {}, run.path) : null, environment(run)].filter(Boolean)));
   report.append(el("h2", { id: "repeat" }, "How to repeat it"), ...unique.flatMap(repeat).filter(Boolean));

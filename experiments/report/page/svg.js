@@ -10,12 +10,12 @@ function fill(element, attributes, children) {
 const el = (name, attributes, ...children) => fill(document.createElement(name), attributes, children);
 const svg = (name, attributes, ...children) => fill(document.createElementNS(SVG, name), attributes, children);
 
-// A number with so many significant digits, never as 1e+5.
+// A number with so many significant digits: 8.00e-6, but never 1e+5.
 function rounded(value, digits = 3) {
   if (value === null || value === undefined) return "-";
   if (value === 0) return "0";
-  const size = Math.floor(Math.log10(Math.abs(value)));
-  return value.toFixed(Math.min(8, Math.max(0, digits - 1 - size)));
+  const size = Math.floor(Math.log10(Math.abs(Number(value.toPrecision(digits)))));
+  return size < -3 ? value.toExponential(digits - 1) : value.toFixed(Math.max(0, digits - 1 - size));
 }
 // Of cores, or a share of one: as many digits as it needs, two behind the point at most.
 const amount = (cores) => String(Number(cores.toFixed(2)));

@@ -127,7 +127,7 @@ TEST_F(ServiceValidationTest, TheTextAndTheJsonTellWhatServicesGot) {
     EXPECT_THAT(text, testing::HasSubstr(part));
   EXPECT_THAT(text, testing::Not(testing::HasSubstr("turnaround")));
   EXPECT_THAT(text, testing::Not(testing::HasSubstr("nan")));
-  const nlohmann::json json = nlohmann::json::parse(ValidationJson(validation));
+  const nlohmann::ordered_json json = ValidationJson(validation);
   EXPECT_EQ(json["services"]["services"].size(), 18U);
   EXPECT_EQ(json["services"]["granted"][0]["trial"], 1);
   EXPECT_EQ(json["services"]["response_error"]["trials"], 6);

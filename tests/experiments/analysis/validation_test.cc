@@ -173,7 +173,7 @@ TEST_F(ValidationTest, RunsWithoutACommonCellAreRefused) {
 
 TEST_F(ValidationTest, TheJsonHasWhatThePlotDraws) {
   const auto run = RunIt("a");
-  const auto json = nlohmann::json::parse(ValidationJson(Validate({{run, run}})));
+  const nlohmann::ordered_json json = ValidationJson(Validate({{run, run}}));
   EXPECT_EQ(json["cells"].size(), 15U);
   EXPECT_GT(json["cells"][0]["measured"]["makespan"].get<double>(), 0);
   EXPECT_EQ(json["absolute_error"]["turnaround"]["value"], 0);

@@ -178,6 +178,7 @@ const std::map<std::string, Change>& Changes() {
       {"workload.1.per_node", {{}, {"workload.1.per_node=true"}}},
       {"trace.jobs", {{}, {"trace.jobs=2"}}},
       {"trace.gap", {{}, {"trace.gap.mean_s=9"}}},
+      {"trace.malleable_share", {{}, {"trace.malleable_share=0.5"}}},
       {"trace.requests", {{}, {"trace.requests.0.count=9"}}},
       {"trace.requests.0.count", {{}, {"trace.requests.0.count=9"}}},
       {"trace.requests.0.phases",

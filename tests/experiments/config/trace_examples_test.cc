@@ -65,6 +65,7 @@ INSTANTIATE_TEST_SUITE_P(Examples, TraceExamplesTest,
                                          Example{"trace_requests", "azure-llm", 0, 60, 0},
                                          Example{"trace_tenants", "disb", 0, 180, 0},
                                          Example{"trace_malleable", "elastisim", 24, 0, 0},
+                                         Example{"trace_malleable_share", "swf", 80, 0, 0},
                                          Example{"trace_containers", "tfcs", 12, 0, 0}),
                          [](const auto& info) { return info.param.name; });
 
@@ -74,7 +75,7 @@ TEST(TraceExamples, EveryOneIsTried) {
     files += entry.path().filename().string().starts_with("trace_") &&
              entry.path().extension() == ".toml" &&
              entry.path().stem() != "trace_generate";  // No experiment, a generator's.
-  EXPECT_EQ(files, 6U) << "add the new one to the list above";
+  EXPECT_EQ(files, 7U) << "add the new one to the list above";
 }
 
 }  // namespace

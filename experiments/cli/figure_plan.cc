@@ -1,0 +1,161 @@
+#include "experiments/cli/figure_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string_view>
+
+#include "engine/base/error.h"
+#include "experiments/cli/figure.h"
+#include "experiments/config/backend.h"
+#include "experiments/config/file_hash.h"
+#include "experiments/config/kernel_rates_choice.h"
+#include "experiments/config/sweep.h"
+#include "experiments/launch/dry_run.h"
+#include "experiments/launch/plots.h"
+#include "experiments/launch/records_size.h"
+#include "experiments/os/capture.h"
+
+namespace cosched {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::chrono::minutes kLongestPreparation(10);
+
+Json ExpectedOf(const std::string& name) {
+  std::ifstream stream(FindTreeFile("plots/expected/" + name + ".json"));
+  Json expected = Json::parse(stream, nullptr, false);
+  return expected.is_object() ? expected : Json::object();
+}
+
+// What the script could not make it says itself, a line each.
+void Prepare(const std::filesystem::path& script, FigurePlan* plan) {
+  std::string said;
+  if (Capture({"sh", script.string()}, &said, kLongestPreparation)) return;
+  std::istringstream lines(said);
+  constexpr std::string_view kTold = ".sh: ";  // Behind its name, or that of one that it runs.
+  for (std::string line; std::getline(lines, line);) {
+    const size_t at = line.find(kTold);
+    if (at != std::string::npos) plan->lacks.push_back(line.substr(at + kTold.size()));
+  }
+  if (plan->lacks.empty()) plan->lacks.push_back(script.filename().string() + " failed: " + said);
+}
+
+// Each reason once, with how many points it is of.
+void AddLeftOut(const Sweep& sweep, FigurePlan* plan) {
+  std::map<std::string, size_t> reasons;
+  for (const std::string& point : sweep.left_out) ++reasons[point.substr(point.find(": ") + 2)];
+  for (const auto& [reason, points] : reasons)
+    plan->lacks.push_back(fmt::format("{} of {} points are left out: {}", points,
+                                      sweep.points.size() + sweep.left_out.size(), reason));
+}
+
+// With what decides about its numbers: all keys but for their comments, and the profiles.
+std::string HashOf(const TomlTable& root, const std::vector<SweepPoint>& points) {
+  std::string text;
+  for (const std::string& leaf : root.Leaves())
+    text += fmt::format("{} = {}\n", leaf, root.TomlText(leaf));
+  std::set<std::string> profiles;
+  for (const auto& point : points) {
+    if (point.config.profile) profiles.insert(point.config.profile->hash);
+    for (const DeviceConfig& device : point.config.devices) profiles.insert(device.hash);
+  }
+  for (const std::string& hash : profiles) text += hash + "\n";
+  return TextHash(text);
+}
+
+// Of the points that run on hardware; nothing where one of them can't tell, or there is none.
+std::optional<double> LeastOnHardware(const std::vector<SweepPoint>& points) {
+  std::optional<double> total;
+  for (const SweepPoint& point : points) {
+    if (point.config.backend == Backend::kSimulated) continue;
+    const std::optional<double> least = LeastSeconds(point);
+    if (!least) return {};
+    total = total.value_or(0) + *least;
+  }
+  return total;
+}
+
+void PlanSweep(const Sweep& sweep, const FigureSettings& figure, FigurePlan* plan) {
+  AddLeftOut(sweep, plan);
+  const bool both = figure.with == FigureSettings::Command::kValidate;  // Measured, and simulated.
+  plan->cells = static_cast<int64_t>(sweep.cells.size()) * (both ? 2 : 1);
+  for (const SweepPoint& point : sweep.points) {
+    if (point.config.backend != Backend::kSimulated)
+      plan->cores = std::max(plan->cores, point.config.cores.Count());
+  }
+  plan->least_s = LeastOnHardware(sweep.points);
+  if (both && plan->least_s) *plan->least_s += 60 * figure.calibrate_minutes;
+  plan->bytes = TotalSize(EstimateRecords(sweep)) * (both ? 2 : 1);
+}
+
+// What is no mistake of the file's on another machine.
+bool IsOfMachine(const InputError& error) {
+  const std::string& key = error.details().key;
+  return key == "sweep" || key.find("cores") != std::string::npos ||
+         key.find("actuator") != std::string::npos;
+}
+
+}  // namespace
+
+std::vector<std::string> FigureNames() {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(FindTreeFile("experiments/figures"), ignored)) {
+    if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+std::filesystem::path FigureFile(const std::string& name) {
+  return FindTreeFile("experiments/figures/" + name + ".toml");
+}
+
+FigureSettings SettingsOf(const TomlTable& file, bool quick) {
+  FigureSettings figure;
+  const TomlTable root = quick ? file.With(QuickOverrides(file)) : file;
+  FigureSection().Read(root.Table("figure"), &figure);
+  return figure;
+}
+
+FigurePlan PlanFigure(const std::string& name, bool quick, const Topology& topology) {
+  const std::filesystem::path path = FigureFile(name);
+  const TomlTable file = TomlTable::Load(path, {});
+  const TomlTable root = quick ? file.With(QuickOverrides(file)) : file;
+  const FigureSettings figure = SettingsOf(file, quick);
+  const Json expected = ExpectedOf(name);
+  FigurePlan plan{.name = name,
+                  .title = expected.value("title", ""),
+                  .source = expected.value("source", ""),
+                  .claims = expected.value("claims", Json::array())};
+  if (figure.with == FigureSettings::Command::kBenchmark) {
+    plan.hash = HashOf(root, {});
+    plan.cores = topology.Cpus().Count();
+    plan.why_not = WhyNoBenchmark(figure);
+    return plan;
+  }
+  if (!figure.prepare.empty()) Prepare(path.parent_path() / figure.prepare, &plan);
+  try {
+    std::vector<std::string> overrides;  // A plan measures no kernels.
+    if (!root.Table("machine").Has("kernel_rates"))
+      overrides.push_back(fmt::format("machine.kernel_rates={}", kKeptRates));
+    const Sweep sweep = LoadSweep(file, overrides, quick, topology);
+    PlanSweep(sweep, figure, &plan);
+    plan.hash = HashOf(root, sweep.points);
+  } catch (const InputError& error) {
+    if (!IsOfMachine(error)) throw;
+    plan.why_not = error.details().problem;
+    plan.hash = HashOf(root, {});
+  }
+  return plan;
+}
+
+}  // namespace cosched

@@ -1,0 +1,64 @@
+#pragma once
+// What a results folder knows of published figures: the plan of each, what became of it, its claims
+// with their verdicts. Kept in DIR/reproduce.json, as experiments/schemas/reproduce.schema.json says,
+// and shown by DIR/reproduce.html. Used by `cosched reproduce` on one thread.
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/topology.h"
+#include "experiments/cli/figure_plan.h"
+
+namespace cosched {
+
+inline constexpr const char* kReproduceSchema = "cosched-reproduce";
+inline constexpr int kReproduceVersion = 1;
+
+// "status" of a figure.
+inline constexpr const char* kFigurePlanned = "planned";
+inline constexpr const char* kFigureWhole = "whole";  // It ran, was drawn and judged.
+inline constexpr const char* kFigureFailed = "failed";
+inline constexpr const char* kFigureInterrupted = "interrupted";
+inline constexpr const char* kNotSupported = "not supported here";  // Also a claim's verdict.
+
+// "seconds_from" of a plan.
+inline constexpr const char* kTimeFromHere = "as it took here";
+inline constexpr const char* kTimeFromArrivals = "at least, by its arrivals";
+inline constexpr const char* kTimeNotKnown = "not known";  // Anything else names a machine.
+
+class Reproduction {
+ public:
+  // Reads what is there. Throws InputError (key --out) if it can't be read.
+  Reproduction(std::filesystem::path folder, const Topology& topology);
+
+  // A figure that has not run: its plan, with the time that it took when it ran before (here; or on
+  // the machine that experiments/figures/times.json names), and its claims without verdicts.
+  nlohmann::ordered_json Planned(const FigurePlan& plan, bool quick) const;
+  // As it is kept; null if there is none of that name and mode.
+  const nlohmann::ordered_json* Find(const std::string& name, bool quick) const;
+  void Put(nlohmann::ordered_json figure);
+  // Writes both files. Throws OutputError.
+  void Save() const;
+
+  const std::filesystem::path& folder() const { return folder_; }
+  std::filesystem::path page() const { return folder_ / "reproduce.html"; }
+  // As the schema says.
+  nlohmann::ordered_json Json(const nlohmann::ordered_json& figures) const;
+
+ private:
+  std::filesystem::path folder_;
+  nlohmann::ordered_json machine_;
+  nlohmann::ordered_json figures_ = nlohmann::ordered_json::array();
+  nlohmann::ordered_json reference_;  // times.json.
+};
+
+// Of claims, by verdict; those that are not judged count as not supported.
+struct VerdictCounts {
+  int all = 0, hold = 0, direction_only = 0, fail = 0, not_here = 0;
+};
+VerdictCounts CountVerdicts(const nlohmann::ordered_json& figures);
+
+}  // namespace cosched

@@ -1,0 +1,127 @@
+// A sweep as a whole: medians along the key with most values, a line a policy and kind of tenants, a panel for each value of the other keys.
+
+const COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#5a5a5a", "#1a1a1a"];
+const DASHES = { rigid: "6 4", moldable: "2 3" };
+const MOST_PANELS = 8, MOST_NAMES = 12;
+const PANEL = { width: 430, height: 260, left: 62, right: 420, top: 26, bottom: 212 };
+const OVER_POINTS = [["makespan_s", "makespan in s"], ["mean_turnaround_s", "mean turnaround in s"], ["core_utilization", "share of cores used"]];
+const OF_SERVICES_OVER_POINTS = [["p99_latency_ms", "p99 latency in ms, worst service"], ["slo_attainment", "requests in SLO, worst service"]];
+
+// Sections that are points of one sweep, by the folder of its run.
+function sweepsOf(sections) {
+  const sweeps = new Map();
+  for (const section of sections.filter((one) => one.title)) {
+    const run = data.runs[section.runs[0]].path.slice(0, -section.title.length);
+    sweeps.set(run, [...(sweeps.get(run) || []), section]);
+  }
+  return [...sweeps.values()].filter((points) => points.length > 1);
+}
+
+function inOrder(values) {
+  const found = [...new Set(values)];
+  return found.every((value) => value !== "" && Number.isFinite(Number(value))) ? found.sort((a, b) => a - b) : found;
+}
+
+// The key with most values, its values, and the points by those of the other keys.
+function layoutOf(points) {
+  const keys = [...new Set(points.flatMap((point) => Object.keys(point.values)))];
+  const valuesOf = (key) => inOrder(points.flatMap((point) => point.values[key] ?? []));
+  const along = keys.reduce((a, b) => (valuesOf(b).length > valuesOf(a).length ? b : a));
+  const panels = new Map();
+  for (const point of points) {
+    const title = keys.filter((key) => key !== along).map((key) => `${key.split(".").pop()} = ${point.values[key] ?? "-"}`).join(", ");
+    panels.set(title, [...(panels.get(title) || []), point]);
+  }
+  return { along, names: valuesOf(along), panels: [...panels.entries()] };
+}
+
+// A metric of one treatment at one point: the median with its interval, or null.
+function metricAt(treatment, metric) {
+  if (treatment.medians[metric]) return treatment.medians[metric];
+  const services = treatment.services.map((service) => service.medians[metric]).filter(Boolean);
+  if (services.length === 0) return null;
+  const worse = metric === "slo_attainment" ? (a, b) => a.median < b.median : (a, b) => a.median > b.median;
+  return services.reduce((a, b) => (worse(b, a) ? b : a));
+}
+
+const treatmentsAt = (point) => point.comparison.sides[0].treatments;
+const lineName = (treatment) => `${treatment.policy}, ${treatment.elasticity}`;
+
+// The vertical axis with its grid.
+function sideAxis(y, places, title) {
+  const group = svg("g");
+  for (const place of places) {
+    group.append(svg("line", { class: "grid", x1: PANEL.left, x2: PANEL.right, y1: y(place), y2: y(place) }),
+                 svg("text", { x: PANEL.left - 6, y: y(place) + 4, "text-anchor": "end" }, tickText(place, places)));
+  }
+  group.append(svg("line", { class: "axis", x1: PANEL.left, x2: PANEL.left, y1: PANEL.top, y2: PANEL.bottom }),
+               svg("text", { x: PANEL.left - 54, y: 14 }, title));
+  return group;
+}
+
+function footAxis(x, names, along) {
+  const group = svg("g", {}, svg("line", { class: "axis", x1: PANEL.left, x2: PANEL.right, y1: PANEL.bottom, y2: PANEL.bottom }),
+                    svg("text", { x: (PANEL.left + PANEL.right) / 2, y: PANEL.bottom + 38, "text-anchor": "middle" }, along));
+  const every = Math.ceil(names.length / MOST_NAMES), most = Math.max(4, Math.floor(52 / Math.ceil(names.length / every)));
+  names.forEach((name, index) => {
+    if (index % every !== 0) return;
+    const shown = name.length > most ? `${name.slice(0, most - 1)}…` : name;
+    group.append(svg("text", { x: x(index), y: PANEL.bottom + 17, "text-anchor": "middle", ...told(name) }, shown));
+  });
+  return group;
+}
+
+function lineOverPoints(line, places, x, y, names) {
+  const marks = [];
+  const path = places.map(({ at, median }, index) => `${index ? "L" : "M"}${x(at)},${y(median.median)}`).join("");
+  marks.push(svg("path", { d: path, fill: "none", stroke: line.color, "stroke-width": 1.8, "stroke-dasharray": DASHES[line.elasticity] }));
+  for (const { at, median } of places) {
+    const interval = median.low === undefined ? "" : `\n${rounded(median.low)} to ${rounded(median.high)}, level ${levelText(median.level)}`;
+    if (median.low !== undefined) marks.push(svg("line", { x1: x(at), x2: x(at), y1: y(median.low), y2: y(median.high), stroke: line.color, "stroke-width": 1.5 }));
+    marks.push(svg("circle", { cx: x(at), cy: y(median.median), r: 4, fill: line.elasticity === "malleable" ? line.color : "#ffffff", stroke: line.color, "stroke-width": 2,
+                               tabindex: 0, ...told(`${line.name}, ${names[at]}: ${rounded(median.median)}${interval}`) }));
+  }
+  return marks;
+}
+
+// One metric in one panel; null where nothing has it.
+function panelOf(points, layout, lines, metric, title, of, highest) {
+  const drawn = lines.map((line, index) => ({ line, shift: lines.length > 1 ? .24 * (index / (lines.length - 1) - .5) : 0, places: points.flatMap((point) => {
+    const treatment = treatmentsAt(point).find((one) => lineName(one) === line.name);
+    const median = treatment ? metricAt(treatment, metric) : null;
+    return median ? [{ at: layout.names.indexOf(point.values[layout.along]), median }] : [];
+  }).sort((a, b) => a.at - b.at) })).filter(({ places }) => places.length > 0);
+  if (drawn.length === 0) return null;
+  const places = ticks(0, highest, 5);
+  if (places[places.length - 1] < highest) places.push(2 * places[places.length - 1] - places[places.length - 2]);
+  const y = scale(0, places[places.length - 1], PANEL.bottom, PANEL.top);
+  const x = scale(-.5, layout.names.length - .5, PANEL.left, PANEL.right);
+  const head = `${title}${of ? `; ${of}` : ""}`;
+  return picture(PANEL.width, PANEL.height, `${head}, along ${layout.along}`, sideAxis(y, places, head), footAxis(x, layout.names, layout.along),
+                 ...drawn.flatMap(({ line, shift, places: at }) => lineOverPoints(line, at, (place) => x(place + shift), y, layout.names)));
+}
+
+function legend(lines) {
+  return el("p", {}, ...lines.map((line) => el("span", { class: "key" }, svg("svg", { width: 34, height: 12, viewBox: "0 0 34 12", "aria-hidden": "true" },
+    svg("line", { x1: 1, x2: 33, y1: 6, y2: 6, stroke: line.color, "stroke-width": 2, "stroke-dasharray": DASHES[line.elasticity] }),
+    svg("circle", { cx: 17, cy: 6, r: 4, fill: line.elasticity === "malleable" ? line.color : "#ffffff", stroke: line.color, "stroke-width": 2 })), line.name)));
+}
+
+// All of one sweep: a row of panels a metric, then whose lines they are.
+function overPoints(points) {
+  const layout = layoutOf(points), shown = layout.panels.slice(0, MOST_PANELS);
+  const policies = [...new Set(points.flatMap((point) => treatmentsAt(point).map((treatment) => treatment.policy)))];
+  const lines = [...new Map(points.flatMap(treatmentsAt).map((one) => [lineName(one),
+    { name: lineName(one), elasticity: one.elasticity, color: COLORS[policies.indexOf(one.policy) % COLORS.length] }])).values()];
+  const parts = [];
+  for (const [metric, title] of [...OVER_POINTS, ...OF_SERVICES_OVER_POINTS]) {
+    const tops = points.flatMap(treatmentsAt).map((treatment) => metricAt(treatment, metric)).filter(Boolean).map((median) => median.high ?? median.median);
+    const highest = Math.max(0, ...tops);
+    if (highest === 0) continue;
+    parts.push(el("div", { class: "panels" }, ...shown.map(([of, among]) => panelOf(among, layout, lines, metric, title, of, highest))));
+  }
+  parts.push(legend(lines));
+  const hidden = layout.panels.length - shown.length;
+  parts.push(el("p", { class: "soft" }, `Medians of each point's trials, with their intervals; a cell that lost jobs counts only where all did.${hidden ? ` ${hidden} more panels are not shown.` : ""}`));
+  return parts;
+}

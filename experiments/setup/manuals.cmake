@@ -1,0 +1,28 @@
+# Run by `cmake --install` and `cpack` with the binary's path in `cosched`: manual pages, and completions where shells look for them.
+set(share "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/share")
+execute_process(COMMAND "${cosched}" manuals "${share}/man/man1" OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+file(GLOB pages "${share}/man/man1/cosched*.1")
+execute_process(COMMAND gzip -9nf ${pages} COMMAND_ERROR_IS_FATAL ANY)
+
+# Debian's packages have a folder of their own; what is installed by hand is in zsh's.
+set(zsh site-functions)
+if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+  set(zsh vendor-completions)
+endif()
+set(written)
+foreach(completion bash:bash-completion/completions/cosched zsh:zsh/${zsh}/_cosched fish:fish/vendor_completions.d/cosched.fish)
+  string(REGEX MATCH "^[a-z]+" shell ${completion})
+  string(REGEX REPLACE "^[a-z]+:" "${share}/" file ${completion})
+  cmake_path(GET file PARENT_PATH folder)
+  file(MAKE_DIRECTORY "${folder}")
+  execute_process(COMMAND "${cosched}" completion ${shell} OUTPUT_FILE "${file}" COMMAND_ERROR_IS_FATAL ANY)
+  list(APPEND written "${file}")
+endforeach()
+
+list(TRANSFORM pages APPEND .gz)
+string(LENGTH "$ENV{DESTDIR}" staging)
+foreach(file IN LISTS pages written)
+  string(SUBSTRING "${file}" ${staging} -1 file)
+  list(APPEND CMAKE_INSTALL_MANIFEST_FILES "${file}")
+  message(STATUS "Installing: ${file}")
+endforeach()

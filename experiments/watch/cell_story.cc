@@ -1,0 +1,296 @@
+#include "experiments/watch/cell_story.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "policies/event_text.h"
+
+namespace cosched {
+namespace {
+
+// A step that takes long: its speed is looked for in as many seconds at most.
+constexpr double kLongestSpeedWindow_s = 60;
+// Decisions that moved nothing, between two that did, of which one frame looks at no more.
+constexpr size_t kMostLookedAt = 5000;
+
+std::optional<int64_t> NumberIn(std::string_view text) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+// "job-arrived 3" in words.
+std::string EventWords(std::string_view event) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kOfJobs{
+      {{"job-arrived ", "came"},
+       {"job-finished ", "ended"},
+       {"job-failed ", "failed"},
+       {"grant-settled ", "has its cores"}}};
+  for (const auto& [name, words] : kOfJobs)
+    if (event.starts_with(name)) return fmt::format("job {} {}", event.substr(name.size()), words);
+  std::string words(event.starts_with("objective-changed") ? "objective changed" : event);
+  std::ranges::replace(words, '-', ' ');
+  return words;
+}
+
+// Cores in the text of a decision: "0-1", "0.5@1" (a share of a node) or "pause".
+struct Wanted {
+  double amount = 0;
+  std::string where;
+};
+
+Wanted WantedIn(std::string_view text) {
+  text = text.substr(0, text.find('/'));  // Requests that may be open.
+  if (text == kPauseText) return {};
+  if (const size_t at = text.find('@'); at != std::string_view::npos) {
+    double amount = 0;
+    std::from_chars(text.data(), text.data() + at, amount);
+    return {amount, fmt::format("node {}", text.substr(at + 1))};
+  }
+  const std::optional<CpuSet> cores = CpuSet::Parse(text);
+  return {cores ? cores->Count() : 0.0, std::string(text)};
+}
+
+const char* CoresWord(double amount) { return amount == 1 ? "core" : "cores"; }
+
+}  // namespace
+
+CellStory::StoryJob& CellStory::JobOf(int64_t id) {
+  const auto [place, is_new] = index_.try_emplace(id, jobs_.size());
+  if (is_new) jobs_.push_back({.id = id});
+  return jobs_[place->second];
+}
+
+const CellStory::StoryJob* CellStory::Find(int64_t id) const {
+  const auto place = index_.find(id);
+  return place == index_.end() ? nullptr : &jobs_[place->second];
+}
+
+ServiceStory& CellStory::ServiceOf(std::string_view name) {
+  const auto place = services_.find(name);
+  return place != services_.end() ? place->second : services_[std::string(name)];
+}
+
+void CellStory::Saw(double time) { end_ = std::max(end_, time); }
+
+void CellStory::Add(const SubmittedRow& row) {
+  StoryJob& job = JobOf(row.job_id);
+  job.workload = row.workload;
+  job.serves = row.serves != 0;
+  if (row.steps > 0 && !job.serves) job.all_steps = row.steps;
+}
+
+void CellStory::Add(const GrantRow& row) {
+  StoryJob& job = JobOf(row.job_id);
+  has_grants_ = true;
+  Saw(row.time);
+  if (row.kind == "submitted") {
+    if (!job.came) job.came = row.time;
+  } else if (row.kind == "granted") {
+    if (!job.started) job.started = row.time;
+    job.holds.push_back({row.time, row.cores, row.amount, row.threads});
+  } else if (row.kind == "released") {
+    job.ended = row.time;
+  }
+}
+
+void CellStory::Add(const JobRow& row) {
+  StoryJob& job = JobOf(row.job_id);
+  job.workload = row.workload;
+  job.came = row.submission_time;
+  if (row.starting_time) {
+    job.started = *row.starting_time;
+    if (!has_grants_ && job.samples.empty())
+      job.holds.push_back({*row.starting_time, row.allocated_resources,
+                           static_cast<double>(row.allocated_resources.Count()), row.threads});
+  }
+  job.ended = row.finish_time;
+  job.lost = row.state == "failed" || row.state == "rejected" || row.state == "cancelled";
+  if (!job.all_steps && row.steps > 0 && row.state == "finished") job.all_steps = row.steps;
+  Saw(row.finish_time);
+}
+
+CellStory::Hold CellStory::FromRow(const SampleRow& row) {
+  return {row.time, row.granted_cores, row.amount, row.granted};
+}
+
+void CellStory::Add(const SampleRow& row) {
+  StoryJob& job = JobOf(row.job_id);
+  job.samples.push_back({row.time, row.steps, row.images, row.runnable_threads});
+  if (!has_grants_) job.samples.back().held = FromRow(row);
+  Saw(row.time);
+}
+
+// Rows are by when their grants settled.
+void CellStory::Add(const DecisionRow& row) {
+  auto place = decisions_.end();
+  while (place != decisions_.begin() && (place - 1)->number > row.decision) --place;
+  decisions_.insert(place,
+                    {row.decision, row.time, std::string(row.event), std::string(row.allocation)});
+  Saw(row.time);
+}
+
+void CellStory::Add(const RequestRow& row) {
+  const double over = ServiceOf(row.service).Add(row);
+  Saw(over);
+  if (!row.job_id) return;
+  StoryJob& job = JobOf(*row.job_id);
+  job.serves = true;
+  job.all_steps.reset();
+  if (row.state == "served") InsertByTime(over, &job.answers);
+}
+
+void CellStory::Add(const QueueRow& row) {
+  ServiceOf(row.service).Add(row);
+  Saw(row.time);
+}
+
+const CellStory::Hold* CellStory::HoldAt(const StoryJob& job, double time) {
+  const auto later = std::ranges::upper_bound(job.holds, time, {}, &Hold::time);
+  if (later != job.holds.begin()) return &*(later - 1);
+  if (!job.holds.empty()) return nullptr;
+  const Sample* const sample = SampleAt(job, time);
+  return sample != nullptr ? &sample->held : nullptr;
+}
+
+// A job's first sample counts from its start.
+const CellStory::Sample* CellStory::SampleAt(const StoryJob& job, double time) {
+  if (job.samples.empty()) return nullptr;
+  const auto later = std::ranges::upper_bound(job.samples, time, {}, &Sample::time);
+  return later == job.samples.begin() ? &job.samples.front() : &*(later - 1);
+}
+
+void CellStory::TellSpeed(const StoryJob& job, double time, TenantMoment* tenant) {
+  if (job.serves) {
+    tenant->unit = SpeedUnit::kRequests;
+    const double window = std::min(kSpeedWindow_s, time - job.started.value_or(0));
+    const size_t recent =
+        CountUntil(job.answers, time) - CountUntil(job.answers, time - kSpeedWindow_s);
+    if (window > 0) tenant->per_second = static_cast<double>(recent) / window;
+    return;
+  }
+  const auto later = std::ranges::upper_bound(job.samples, time, {}, &Sample::time);
+  if (later == job.samples.begin()) return;
+  const Sample& now = *(later - 1);
+  tenant->steps = now.steps;
+  const Sample begin = {.time = job.started.value_or(0)};
+  const Sample* before = &begin;
+  for (auto at = later - 1; at != job.samples.begin();) {
+    --at;
+    before = &*at;
+    const double window = now.time - at->time;
+    const bool enough = window >= kSpeedWindow_s && at->steps < now.steps;
+    if (enough || window >= kLongestSpeedWindow_s) break;
+    before = &begin;
+  }
+  const double window = now.time - before->time;
+  if (window <= 0) return;
+  const bool images = now.images > 0;
+  tenant->unit = images ? SpeedUnit::kImages : SpeedUnit::kSteps;
+  const int64_t done = images ? now.images - before->images : now.steps - before->steps;
+  tenant->per_second = static_cast<double>(done) / window;
+}
+
+void CellStory::TellTenant(const StoryJob& job, double time, size_t most_waiting,
+                           CellMoment* moment) const {
+  TenantMoment tenant{.job = job.id, .program = job.workload, .all_steps = job.all_steps};
+  const Hold* const hold = HoldAt(job, time);
+  if (hold == nullptr) {
+    tenant.since = job.came.value_or(0);
+    if (static_cast<size_t>(moment->waiting++) < most_waiting) moment->tenants.push_back(tenant);
+    return;
+  }
+  tenant.since = job.started.value_or(hold->time);
+  tenant.cores = hold->cores;
+  tenant.amount = hold->amount;
+  tenant.threads = hold->threads;
+  tenant.state = hold->cores.Empty() ? TenantState::kPaused : TenantState::kRuns;
+  ++(hold->cores.Empty() ? moment->paused : moment->running);
+  moment->granted |= hold->cores;
+  TellSpeed(job, time, &tenant);
+  if (const Sample* const sample = SampleAt(job, time)) {
+    tenant.runnable = sample->runnable;
+    moment->runnable = moment->runnable.value_or(0) + sample->runnable;
+  }
+  moment->tenants.push_back(std::move(tenant));
+}
+
+std::string CellStory::MovesOf(const StoryDecision& decision) const {
+  std::string moves;
+  std::string_view rest = decision.allocation;
+  while (!rest.empty()) {
+    const std::string_view word = rest.substr(0, rest.find(' '));
+    rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+    const size_t equals = word.find('=');
+    const std::optional<int64_t> id = NumberIn(word.substr(0, equals));
+    if (equals == std::string_view::npos || !id) continue;
+    if (!moves.empty()) moves += "; ";
+    if (word.substr(equals + 1) == kRejectText) {
+      moves += fmt::format("job {} is rejected", *id);
+      continue;
+    }
+    const Wanted wanted = WantedIn(word.substr(equals + 1));
+    const StoryJob* const job = Find(*id);
+    const Hold* before = nullptr;  // What it had until then.
+    if (job != nullptr) {
+      const auto at = std::ranges::lower_bound(job->holds, decision.time, {}, &Hold::time);
+      if (at != job->holds.begin()) before = &*(at - 1);
+    }
+    if (wanted.amount == 0) {
+      moves += fmt::format("job {} pauses", *id);
+    } else if (before == nullptr || before->amount == 0) {
+      moves += fmt::format("job {} {} on {}", *id, before == nullptr ? "starts" : "goes on",
+                           wanted.where);
+    } else if (before->amount == wanted.amount) {
+      moves += fmt::format("job {} moves to {}", *id, wanted.where);
+    } else {
+      moves += fmt::format("job {}: {} -> {} {}", *id, before->amount, wanted.amount,
+                           CoresWord(wanted.amount));
+    }
+  }
+  return moves;
+}
+
+void CellStory::TellDecisions(double time, size_t most, CellMoment* moment) const {
+  const auto later = std::ranges::upper_bound(decisions_, time, {}, &StoryDecision::time);
+  size_t looked_at = 0;
+  for (auto at = later; at != decisions_.begin() && moment->decisions.size() < most;) {
+    --at;
+    DecisionMoment told{at->time, EventWords(at->event), MovesOf(*at)};
+    if (!told.moves.empty()) {
+      moment->decisions.push_back(std::move(told));
+    } else if (looked_at == 0) {
+      moment->asked = std::move(told);
+    }
+    if (++looked_at > kMostLookedAt) return;
+  }
+}
+
+CellMoment CellStory::At(double time, size_t most_decisions, size_t most_waiting) const {
+  CellMoment moment{.time = time};
+  for (const StoryJob& job : jobs_) {
+    const std::optional<double> came = job.came ? job.came : job.started;
+    if (came && *came > time) continue;
+    ++moment.came;
+    if (job.ended && *job.ended <= time) {
+      ++moment.ended;
+      moment.lost += job.lost ? 1 : 0;
+    } else {
+      TellTenant(job, time, most_waiting, &moment);
+    }
+  }
+  std::ranges::stable_sort(moment.tenants, {}, &TenantMoment::state);
+  for (const auto& [name, service] : services_) {
+    moment.services.push_back(service.At(time, whole_));
+    moment.services.back().name = name;
+  }
+  TellDecisions(time, most_decisions, &moment);
+  return moment;
+}
+
+}  // namespace cosched

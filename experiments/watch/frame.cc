@@ -1,0 +1,361 @@
+#include "experiments/watch/frame.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+namespace cosched {
+namespace {
+
+constexpr size_t kFewestDecisions = 4, kMostServices = 6;
+
+// One line; anything that is not printable ASCII is a '?'.
+std::string Printable(std::string_view text) {
+  std::string printable;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte & 0xC0U) == 0x80) continue;  // A character's further bytes.
+    printable.push_back(byte >= 0x20 && byte < 0x7F ? c : '?');
+  }
+  return printable;
+}
+
+std::string ShortTime(double seconds) {
+  if (seconds < 600) return fmt::format("{:.{}f} s", seconds, seconds < 10 ? 2 : 1);
+  const auto whole = std::llround(seconds);
+  if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
+  return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+std::string AboutTime(double seconds) {
+  const auto whole = std::llround(seconds);
+  if (whole < 60) return fmt::format("about {} s", whole);
+  if (whole < 3600) return fmt::format("about {} min", (whole + 30) / 60);
+  return fmt::format("about {:.1f} h", seconds / 3600);
+}
+
+std::string RateText(double per_second) {
+  return fmt::format("{:.{}f}", per_second, per_second < 10 ? 2 : per_second < 100 ? 1 : 0);
+}
+
+std::string Bar(double share, size_t width) {
+  share = std::clamp(share, 0.0, 1.0);
+  const auto filled = static_cast<size_t>(std::lround(share * static_cast<double>(width)));
+  return std::string(filled, '#') + std::string(width - filled, '.');
+}
+
+FrameLine Plain(std::string text) { return {{std::move(text), FrameStyle::kPlain}}; }
+
+size_t Width(const FrameLine& line) {
+  size_t width = 0;
+  for (const FrameSpan& span : line) width += span.text.size();
+  return width;
+}
+
+FrameLine Title(const FrameSubject& subject, size_t columns) {
+  FrameLine line = {{"cosched watch  ", FrameStyle::kFaint},
+                    {Printable(subject.experiment), FrameStyle::kTitle},
+                    {"  " + Printable(subject.run), FrameStyle::kPlain}};
+  const bool well = subject.status == "running" || subject.status == "done";
+  const std::string status = subject.status == "stopped"   ? "stopped, not over"
+                             : subject.status == "running" ? "the run goes on"
+                                                           : "the run is over: " + subject.status;
+  const size_t used = Width(line) + status.size();
+  line.push_back({std::string(used + 2 < columns ? columns - used : 2, ' '), FrameStyle::kPlain});
+  line.push_back({status, well ? FrameStyle::kGood : FrameStyle::kBad});
+  return line;
+}
+
+FrameLine Cells(const FrameSubject& subject) {
+  const size_t ended = subject.done + subject.failed;
+  const size_t left = subject.cells - std::min(subject.cells, ended + subject.running);
+  const double share =
+      subject.cells == 0 ? 0 : static_cast<double>(ended) / static_cast<double>(subject.cells);
+  std::string text = fmt::format("{} of {} done", subject.done, subject.cells);
+  if (subject.running > 0) text += fmt::format(", {} running", subject.running);
+  text += fmt::format(", {} left", left);
+  if (subject.seconds_left) text += ", " + AboutTime(*subject.seconds_left);
+  FrameLine line = {{"cells   ", FrameStyle::kHead},
+                    {"[" + Bar(share, 20) + "]  " + text, FrameStyle::kPlain}};
+  if (subject.failed > 0)
+    line.push_back({fmt::format(", {} failed", subject.failed), FrameStyle::kBad});
+  return line;
+}
+
+FrameLine CellLine(const FrameSubject& subject) {
+  FrameLine line = {{"cell    ", FrameStyle::kHead}};
+  if (subject.cell == 0) {
+    line.push_back({"none has records yet", FrameStyle::kPlain});
+    return line;
+  }
+  line.push_back(
+      {fmt::format("{}: {}, ", subject.cell, Printable(subject.cell_name)), FrameStyle::kPlain});
+  const bool failed = subject.cell_state.starts_with("failed");
+  line.push_back({Printable(subject.cell_state), failed ? FrameStyle::kBad : FrameStyle::kGood});
+  return line;
+}
+
+FrameLine TimeLine(const FrameSubject& subject, size_t columns) {
+  const std::string what = subject.live      ? "now"
+                           : subject.playing ? fmt::format("playing at {:g}x", *subject.playing)
+                                             : "looking back";
+  const std::string text =
+      fmt::format("  {} of {}, {}", ShortTime(subject.moment.time), ShortTime(subject.end_s), what);
+  const size_t width = std::clamp<size_t>(columns, 60, 110) - 8 - 2 - 34;
+  std::string slider(width, '-');
+  const double share = subject.end_s > 0 ? subject.moment.time / subject.end_s : 1;
+  const auto at = static_cast<size_t>(std::clamp(share, 0.0, 1.0) * static_cast<double>(width - 1));
+  for (size_t i = 0; i < at; ++i) slider[i] = '=';
+  slider[at] = '|';
+  return {{"time    ", FrameStyle::kHead},
+          {"[" + slider + "]", FrameStyle::kPlain},
+          {text, subject.live ? FrameStyle::kGood : FrameStyle::kBad}};
+}
+
+FrameLine Jobs(const FrameSubject& subject) {
+  const CellMoment& moment = subject.moment;
+  std::string text = fmt::format("{} came: {} running, ", moment.came, moment.running);
+  if (moment.paused > 0) text += fmt::format("{} paused, ", moment.paused);
+  text += fmt::format("{} waiting, {} ended", moment.waiting, moment.ended);
+  FrameLine line = {{"jobs    ", FrameStyle::kHead}, {text, FrameStyle::kPlain}};
+  if (moment.lost > 0)
+    line.push_back({fmt::format(", {} of them lost", moment.lost), FrameStyle::kBad});
+  return line;
+}
+
+FrameLine Cores(const FrameSubject& subject) {
+  const CellMoment& moment = subject.moment;
+  const int cores = moment.granted.Count();
+  FrameLine line = {{"cores   ", FrameStyle::kHead}};
+  if (cores == 0) {
+    line.push_back({"none granted", FrameStyle::kPlain});
+    return line;
+  }
+  line.push_back(
+      {fmt::format("{} granted ({})", cores, moment.granted.ToString()), FrameStyle::kPlain});
+  if (!moment.runnable) return line;
+  line.push_back({fmt::format("; {} thread{} want{} to run: ", *moment.runnable,
+                              *moment.runnable == 1 ? "" : "s", *moment.runnable == 1 ? "s" : ""),
+                  FrameStyle::kPlain});
+  const double over = *moment.Oversubscription();
+  line.push_back(
+      over > 0 ? FrameSpan{fmt::format("oversubscribed by {:.0f} %", over * 100), FrameStyle::kBad}
+               : FrameSpan{"not oversubscribed", FrameStyle::kGood});
+  return line;
+}
+
+const char* UnitName(SpeedUnit unit) {
+  constexpr std::array<const char*, 3> kNames{"images/s", "steps/s", "requests/s"};
+  return kNames[static_cast<size_t>(unit)];
+}
+
+// Of a line of 80 characters; programs and cores take what more there is.
+struct TenantWidths {
+  size_t program = 18, cores = 12;
+  explicit TenantWidths(size_t columns) {
+    const size_t more = std::min<size_t>(columns > 80 ? columns - 80 : 0, 40);
+    program += more / 2;
+    cores += more - more / 2;
+  }
+};
+
+std::string Cut(const std::string& text, size_t width) {
+  return text.size() <= width ? text : text.substr(0, width - 1) + "~";
+}
+
+FrameLine TenantHead(size_t columns, size_t above, size_t below) {
+  const TenantWidths widths(columns);
+  std::string more;
+  if (above + below > 0) more = fmt::format("  (more: {} up, {} down)", above, below);
+  return {
+      {fmt::format("{:>6} {:<{}} {:<8}{:<{}} {:>7} {:>11}  {}{}", "job", "program", widths.program,
+                   "state", "cores", widths.cores, "threads", "steps", "speed", more),
+       FrameStyle::kHead}};
+}
+
+std::string CoresOf(const TenantMoment& tenant) {
+  const int cores = tenant.cores.Count();
+  const std::string places = tenant.cores.ToString();
+  if (std::abs(tenant.amount - cores) < 1e-9 || tenant.amount == 0) {
+    return fmt::format("{} ({})", cores, places);
+  }
+  return fmt::format("{:.2g} of {}", tenant.amount, places);
+}
+
+FrameLine Tenant(const TenantMoment& tenant, double now, size_t columns) {
+  const TenantWidths widths(columns);
+  const std::string program = tenant.program.empty() ? "?" : Printable(tenant.program);
+  const std::string begin =
+      fmt::format("{:>6} {:<{}} ", tenant.job, Cut(program, widths.program), widths.program);
+  if (tenant.state == TenantState::kWaits) {
+    return {{begin, FrameStyle::kPlain},
+            {fmt::format("waits   for {}", ShortTime(now - tenant.since)), FrameStyle::kFaint}};
+  }
+  const bool pauses = tenant.state == TenantState::kPaused;
+  const std::string cores = pauses ? "0" : CoresOf(tenant);
+  std::string threads = fmt::format("{}", tenant.threads);
+  if (tenant.runnable) threads = fmt::format("{}/{}", *tenant.runnable, tenant.threads);
+  std::string steps = tenant.unit == SpeedUnit::kRequests ? "" : fmt::format("{}", tenant.steps);
+  if (tenant.all_steps) steps += fmt::format("/{}", *tenant.all_steps);
+  std::string speed = "-";
+  if (tenant.per_second)
+    speed = fmt::format("{} {}", RateText(*tenant.per_second), UnitName(tenant.unit));
+  return {{begin, FrameStyle::kPlain},
+          {fmt::format("{:<8}", pauses ? "paused" : "runs"),
+           pauses ? FrameStyle::kBad : FrameStyle::kGood},
+          {fmt::format("{:<{}} {:>7} {:>11}  {}", Cut(cores, widths.cores), widths.cores, threads,
+                       steps, speed),
+           FrameStyle::kPlain}};
+}
+
+std::string CountOr(const std::optional<int64_t>& count) {
+  return count ? fmt::format("{}", *count) : "?";
+}
+
+void AddServices(const std::vector<ServiceMoment>& services, Frame* frame) {
+  if (services.empty()) return;
+  frame->push_back({{fmt::format("{:>6} {:<18} {:>8}{:>12}{:>12}  {:<13}{}", "", "service",
+                                 "in queue", "at servers", "answered/s", "mean response", ""),
+                     FrameStyle::kHead}});
+  for (size_t i = 0; i < std::min(services.size(), kMostServices); ++i) {
+    const ServiceMoment& service = services[i];
+    const std::string response =
+        service.mean_response_s ? fmt::format("{:.0f} ms", *service.mean_response_s * 1e3) : "-";
+    FrameLine line =
+        Plain(fmt::format("{:>6} {:<18} {:>8}{:>12}{:>12}  {:<13}", "",
+                          Cut(Printable(service.name), 18), CountOr(service.queued),
+                          CountOr(service.in_flight), RateText(service.answered_per_s), response));
+    if (service.dropped > 0)
+      line.push_back({fmt::format(" {} dropped", service.dropped), FrameStyle::kBad});
+    frame->push_back(std::move(line));
+  }
+  if (services.size() > kMostServices)
+    frame->push_back(Plain(fmt::format("{:>6} and {} more", "", services.size() - kMostServices)));
+}
+
+void AddDecisions(const CellMoment& moment, size_t most, Frame* frame) {
+  frame->push_back({{"      when  last decisions, and what they moved", FrameStyle::kHead}});
+  size_t shown = 0;
+  if (moment.asked && shown < most) {
+    ++shown;
+    frame->push_back({{fmt::format("{:>10}  {}: nothing", ShortTime(moment.asked->time),
+                                   Printable(moment.asked->event)),
+                       FrameStyle::kFaint}});
+  }
+  for (const DecisionMoment& decision : moment.decisions) {
+    if (shown++ == most) return;
+    frame->push_back(Plain(fmt::format("{:>10}  {}: {}", ShortTime(decision.time),
+                                       Printable(decision.event), Printable(decision.moves))));
+  }
+  if (shown == 0) frame->push_back({{"            none yet", FrameStyle::kFaint}});
+}
+
+// As many of them as there is place for, from `first` on.
+void AddTenants(const FrameSubject& subject, size_t columns, size_t most, Frame* frame) {
+  const std::vector<TenantMoment>& tenants = subject.moment.tenants;
+  const size_t shown = std::min(most, tenants.size());
+  const size_t first = std::min(subject.first_tenant, tenants.size() - shown);
+  const auto all =
+      static_cast<size_t>(subject.moment.running + subject.moment.paused + subject.moment.waiting);
+  frame->push_back(TenantHead(columns, first, all - first - shown));
+  for (size_t i = first; i < first + shown; ++i)
+    frame->push_back(Tenant(tenants[i], subject.moment.time, columns));
+  if (tenants.empty()) frame->push_back({{"        no job is here", FrameStyle::kFaint}});
+}
+
+FrameLine KeysLine(size_t columns) {
+  std::string text = " q quit  <- -> time  space play  End now  n/p cell  up/down jobs  ? help";
+  text.resize(std::max(columns, text.size()), ' ');
+  return {{text, FrameStyle::kBar}};
+}
+
+void Clip(size_t columns, Frame* frame) {
+  for (FrameLine& line : *frame) {
+    size_t room = columns;
+    for (FrameSpan& span : line) {
+      if (span.text.size() > room) span.text.resize(room);
+      room -= span.text.size();
+    }
+  }
+}
+
+// With the keys in its last line.
+Frame Fitted(Frame frame, size_t columns, size_t rows) {
+  if (rows == 0) return frame;
+  const size_t body = rows > 1 ? rows - 1 : rows;
+  frame.resize(body);
+  if (rows > 1) frame.push_back(KeysLine(columns));
+  Clip(columns, &frame);
+  return frame;
+}
+
+}  // namespace
+
+Frame DrawFrame(const FrameSubject& subject, int columns, int rows) {
+  const auto width = static_cast<size_t>(std::max(columns, 1));
+  const auto height = static_cast<size_t>(std::max(rows, 0));
+  const CellMoment& moment = subject.moment;
+  Frame frame = {Title(subject, width), Cells(subject), CellLine(subject)};
+  if (!subject.note.empty())
+    frame.push_back({{"note    ", FrameStyle::kHead}, {Printable(subject.note), FrameStyle::kBad}});
+  if (subject.cell == 0) return Fitted(std::move(frame), width, height);
+  frame.push_back(TimeLine(subject, width));
+  frame.push_back(Jobs(subject));
+  frame.push_back(Cores(subject));
+  Frame services;
+  AddServices(moment.services, &services);
+  const size_t decisions = moment.decisions.size() + (moment.asked ? 1 : 0);
+  size_t most_tenants = moment.tenants.size(), most_decisions = decisions;
+  if (height > 0) {
+    // Headings, and the line of keys.
+    const size_t used = frame.size() + services.size() + 3;
+    const size_t room = height > used ? height - used : 0;
+    const size_t for_decisions = std::min(kFewestDecisions, decisions);
+    most_tenants = std::max<size_t>(1, room > for_decisions ? room - for_decisions : 0);
+    const size_t taken = std::min(most_tenants, std::max<size_t>(1, moment.tenants.size()));
+    most_decisions = room > taken ? room - taken : 0;
+  }
+  AddTenants(subject, width, most_tenants, &frame);
+  frame.insert(frame.end(), services.begin(), services.end());
+  AddDecisions(moment, most_decisions, &frame);
+  return Fitted(std::move(frame), width, height);
+}
+
+Frame DrawHelp(int columns, int rows) {
+  constexpr std::array kLines{
+      "left, right     a little earlier, later     Home, End   begin, end (of one that runs: now)",
+      "PgUp, PgDn      ten times as much           space       plays from there, or pauses",
+      "n or Tab, p     next, previous cell         up, down    other jobs of a long list",
+      "q               quit                        ?           back",
+      "",
+      "A cell is one policy with one kind of jobs in one trial. Times count from its begin.",
+      "state    runs, paused (it has no core for now) or waits (it was not started yet)",
+      "cores    how many it has by its latest grant, and which",
+      "threads  2/4: of 4 compute threads 2 want to run at this moment",
+      "steps    done, of all that it is to do",
+      "speed    over the last two seconds, or longer where a step takes longer",
+      "Oversubscribed by 50 %: for each core, half a thread too many wants to run.",
+      "Queue: requests that no server has yet. Decisions of the policy: why, and what moved.",
+  };
+  Frame frame = {{{"cosched watch", FrameStyle::kTitle}}, {}};
+  for (const char* const line : kLines) frame.push_back(Plain(line));
+  return Fitted(std::move(frame), static_cast<size_t>(std::max(columns, 1)),
+                static_cast<size_t>(std::max(rows, 1)));
+}
+
+std::string FrameText(const Frame& frame) {
+  std::string text;
+  for (const FrameLine& line : frame) {
+    std::string whole;
+    for (const FrameSpan& span : line) whole += span.text;
+    whole.resize(whole.find_last_not_of(' ') + 1);
+    text += whole + "\n";
+  }
+  return text;
+}
+
+}  // namespace cosched

@@ -1,0 +1,148 @@
+#include "experiments/watch/run_follower.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "engine/base/error.h"
+#include "experiments/launch/run_folder.h"
+#include "experiments/records/cell_file.h"
+#include "experiments/records/manifest_file.h"
+
+namespace cosched {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A look at all cells is followed by none for so many times as long as it took.
+constexpr int kTimesAsLong = 4000;
+// Cells that have not begun, of which other looks see no more.
+constexpr size_t kMostLeft = 4;
+// Whether anybody still runs it is asked so often.
+constexpr std::chrono::seconds kBetweenLocks(2);
+
+// "equal-share/malleable/3", as ToString has it; nullopt for anything else.
+std::optional<CellKey> KeyOf(const std::string& text) {
+  const size_t trial = text.rfind('/');
+  const size_t elasticity = trial == std::string::npos ? trial : text.rfind('/', trial - 1);
+  if (elasticity == std::string::npos) return std::nullopt;
+  CellKey key{text.substr(0, elasticity)};
+  const char* const end = text.data() + text.size();
+  const auto number = std::from_chars(text.data() + trial + 1, end, key.trial);
+  if (number.ec != std::errc() || number.ptr != end) return std::nullopt;
+  const std::string name = text.substr(elasticity + 1, trial - elasticity - 1);
+  if (!ParseElasticity(name, &key.elasticity)) return std::nullopt;
+  return key;
+}
+
+bool Ended(const WatchedCell& cell) {
+  return cell.state == CellState::kDone || cell.state == CellState::kFailed;
+}
+
+std::filesystem::file_time_type TimeOf(const std::filesystem::path& file) {
+  std::error_code ignored;
+  return std::filesystem::last_write_time(file, ignored);
+}
+
+}  // namespace
+
+RunFollower::RunFollower(std::filesystem::path run) : path_(std::move(run)) {
+  ReadManifest();
+  for (const std::filesystem::path& point : PointFolders(path_)) {
+    const std::optional<Json> manifest = cosched::ReadManifest(point);
+    if (!manifest) continue;
+    for (const Json& name : manifest->value("order", Json::array())) {
+      const std::optional<CellKey> key = name.is_string() ? KeyOf(name) : std::nullopt;
+      if (!key) continue;
+      cells_.push_back(
+          {.key = *key, .run = point, .point = point == path_ ? "" : point.filename().string()});
+    }
+  }
+  Refresh(SteadyClock::now());
+}
+
+void RunFollower::ReadManifest() {
+  manifest_time_ = TimeOf(path_ / kManifestName);
+  const std::optional<Json> manifest = cosched::ReadManifest(path_);
+  if (!manifest)
+    throw InputError({.file = path_.string(),
+                      .problem = "is no run: it has no manifest.json that can be read",
+                      .allowed = "a folder results/<experiment>/<run>"});
+  status_ = manifest->value("status", "");
+  experiment_ = path_.parent_path().filename().string();
+  if (const auto found = manifest->find("experiment"); found != manifest->end())
+    experiment_ = found->value("name", experiment_);
+}
+
+bool RunFollower::IsRecorded(const WatchedCell& cell) const {
+  std::error_code ignored;
+  return status_ == "running" &&
+         std::filesystem::exists(PartialFolder(cell.run, cell.key), ignored);
+}
+
+CellState RunFollower::StateOf(const WatchedCell& cell) const {
+  if (IsRecorded(cell)) return CellState::kRuns;
+  std::error_code ignored;
+  const std::filesystem::path folder = CellFolder(cell.run, cell.key);
+  if (!std::filesystem::exists(folder / kCellFileName, ignored)) return CellState::kLeft;
+  try {
+    return ReadCellFile(folder).status == "failed" ? CellState::kFailed : CellState::kDone;
+  } catch (const InputError&) {
+    return CellState::kFailed;
+  }
+}
+
+// most_left: after so many cells that have not begun it stops; those that ended may be run anew,
+// which only a whole look sees.
+void RunFollower::Look(SteadyClock::time_point now, size_t most_left) {
+  const bool whole = most_left >= cells_.size();
+  size_t left = 0;
+  for (size_t i = 0; i < cells_.size() && left < most_left; ++i) {
+    WatchedCell& cell = cells_[i];
+    if (Ended(cell)) {
+      if (whole && IsRecorded(cell)) cell.state = CellState::kRuns;
+      continue;
+    }
+    cell.state = StateOf(cell);
+    left += cell.state == CellState::kLeft ? 1 : 0;
+    if (!Ended(cell)) continue;
+    latest_ended_ = i;
+    latest_end_ = now;
+  }
+  const size_t ended = Count(CellState::kDone) + Count(CellState::kFailed);
+  // Before the first look nobody knows when cells ended.
+  if (!ended_at_first_) first_end_ = now;
+  ended_at_first_ = ended_at_first_.value_or(ended);
+}
+
+void RunFollower::Refresh(SteadyClock::time_point now) {
+  const bool changed = TimeOf(path_ / kManifestName) != manifest_time_;
+  if (changed) ReadManifest();
+  if ((status_ == "running" || status_ == "stopped") && (changed || now >= next_lock_)) {
+    status_ = IsHeld(path_) ? "running" : "stopped";
+    next_lock_ = now + kBetweenLocks;
+  }
+  if (!changed && now < next_look_) return Look(now, kMostLeft);
+  const SteadyClock::time_point begin = SteadyClock::now();
+  Look(now, cells_.size());
+  next_look_ = now + kTimesAsLong * (SteadyClock::now() - begin);
+}
+
+size_t RunFollower::Count(CellState state) const {
+  return static_cast<size_t>(std::ranges::count(cells_, state, &WatchedCell::state));
+}
+
+std::optional<double> RunFollower::SecondsLeft(SteadyClock::time_point now) const {
+  const size_t ended = Count(CellState::kDone) + Count(CellState::kFailed);
+  if (status_ != "running" || !ended_at_first_ || ended <= *ended_at_first_) return std::nullopt;
+  using Seconds = std::chrono::duration<double>;
+  const double each =
+      Seconds(latest_end_ - first_end_).count() / static_cast<double>(ended - *ended_at_first_);
+  const double since = Seconds(now - latest_end_).count();
+  return std::max(0.0, each * static_cast<double>(cells_.size() - ended) - since);
+}
+
+}  // namespace cosched

@@ -1,0 +1,65 @@
+#pragma once
+// How far a run is: its cells in the order of running, and which of them are done, from its folder.
+// What costs time, as in a sweep of thousands of cells, is looked at the more seldom. Used by
+// `cosched watch` on one thread.
+
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/records/cell_records.h"
+
+namespace cosched {
+
+enum class CellState { kLeft, kRuns, kDone, kFailed };
+
+struct WatchedCell {
+  CellKey key;
+  std::filesystem::path run;  // Its point's folder.
+  std::string point;          // Of a sweep; "" = there is none.
+  CellState state = CellState::kLeft;
+};
+
+class RunFollower {
+ public:
+  using SteadyClock = std::chrono::steady_clock;
+
+  // Throws InputError if there is no manifest that can be read.
+  explicit RunFollower(std::filesystem::path run);
+
+  void Refresh(SteadyClock::time_point now);
+
+  const std::filesystem::path& path() const { return path_; }
+  const std::string& Experiment() const { return experiment_; }
+  // "running", "done", "failed", or "stopped": not over, and nobody runs it.
+  const std::string& Status() const { return status_; }
+  // In the order of running; of a sweep point by point.
+  const std::vector<WatchedCell>& Cells() const { return cells_; }
+  size_t Count(CellState state) const;
+  // The cell that ended last; nullopt: none has.
+  std::optional<size_t> LatestEnded() const { return latest_ended_; }
+  // Until all cells are done, by those that this has seen end; nullopt: not known.
+  std::optional<double> SecondsLeft(SteadyClock::time_point now) const;
+
+ private:
+  void ReadManifest();
+  void Look(SteadyClock::time_point now, size_t most_left);
+  bool IsRecorded(const WatchedCell& cell) const;  // Now.
+  CellState StateOf(const WatchedCell& cell) const;
+
+  const std::filesystem::path path_;
+  std::string experiment_;
+  std::string status_;
+  std::filesystem::file_time_type manifest_time_;
+  std::vector<WatchedCell> cells_;
+  std::optional<size_t> latest_ended_;
+  SteadyClock::time_point next_look_, next_lock_;
+  // Cells that ended, at the first look and since; and when the latest one was seen to.
+  std::optional<size_t> ended_at_first_;
+  SteadyClock::time_point first_end_, latest_end_;
+};
+
+}  // namespace cosched

@@ -1,0 +1,212 @@
+#include "experiments/watch/watch_session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "experiments/config/option_refusal.h"
+
+namespace cosched {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenLooks(500), kBetweenPictures(100);
+// A cell is so many steps long, and played in so many seconds.
+constexpr double kTimeSteps = 100, kPlaySeconds = 20;
+constexpr double kBigStep = 10;
+constexpr size_t kMostDecisions = 100, kMostWaiting = 200;
+
+// 1, 2 or 5 times a power of ten, at least a tenth of a millisecond.
+double RoundStep(double value) {
+  const double power = std::pow(10, std::floor(std::log10(std::max(value, 1e-4))));
+  for (const double digit : {1.0, 2.0, 5.0})
+    if (digit * power >= value) return digit * power;
+  return 10 * power;
+}
+
+}  // namespace
+
+WatchSession::WatchSession(std::filesystem::path run) : run_(std::move(run)) {
+  refreshed_ = SteadyClock::now();
+  Refresh(refreshed_);
+}
+
+void WatchSession::Look(size_t index) {
+  const WatchedCell& cell = run_.Cells()[index];
+  cell_ = std::make_unique<CellFollower>(cell.run, cell.key, cell.state == CellState::kRuns);
+  index_ = index;
+  first_tenant_ = 0;
+  time_.reset();
+  speed_.reset();
+}
+
+void WatchSession::LookBack(size_t index) {
+  Look(index);
+  time_ = End() / 2;
+}
+
+// What runs has rows only once it has a while to go: of simulated cells those are shown that ended.
+void WatchSession::Follow() {
+  if (CellRuns()) return;
+  const std::vector<WatchedCell>& cells = run_.Cells();
+  if (Running()) {
+    for (size_t i = 0; i < cells.size(); ++i) {
+      if (cells[i].state != CellState::kRuns) continue;
+      const CellFollower candidate(cells[i].run, cells[i].key, true);
+      if (!candidate.Story().Empty()) return Look(i);
+    }
+    if (const auto latest = run_.LatestEnded(); latest && (!cell_ || *latest != index_))
+      LookBack(*latest);
+    return;
+  }
+  if (cell_) return;
+  const auto first = std::ranges::find_if(
+      cells, [](const WatchedCell& cell) { return cell.state != CellState::kLeft; });
+  if (first != cells.end()) LookBack(static_cast<size_t>(first - cells.begin()));
+}
+
+void WatchSession::Refresh(SteadyClock::time_point now) {
+  run_.Refresh(now);
+  if (cell_) cell_->Refresh();
+  if (follows_ || !cell_) Follow();
+  was_running_ = was_running_ || Running();
+  Play(now);
+  refreshed_ = now;
+}
+
+void WatchSession::Play(SteadyClock::time_point now) {
+  if (!speed_) return;
+  const std::chrono::duration<double> since = now - refreshed_;
+  MoveTime(since.count() * *speed_);
+}
+
+std::chrono::milliseconds WatchSession::Pause() const {
+  return speed_ ? kBetweenPictures : kBetweenLooks;
+}
+
+// Who looks at an instant is not taken to another cell.
+void WatchSession::MoveTime(double by_s) {
+  if (!cell_) return;
+  follows_ = false;
+  time_ = std::max(0.0, Time() + by_s);
+  if (*time_ < End()) return;
+  speed_.reset();
+  time_.reset();
+  follows_ = follows_ || CellRuns();
+}
+
+void WatchSession::ChangeCell(int by) {
+  const std::vector<WatchedCell>& cells = run_.Cells();
+  const std::optional<double> time = time_;
+  const bool had = cell_ != nullptr;
+  for (auto i = static_cast<std::ptrdiff_t>(index_) + (had ? by : 0);
+       i >= 0 && i < std::ssize(cells); i += by) {
+    const CellState state = cells[static_cast<size_t>(i)].state;
+    if (state == CellState::kLeft) continue;
+    follows_ = false;
+    if (state == CellState::kRuns) return Look(static_cast<size_t>(i));
+    LookBack(static_cast<size_t>(i));
+    if (time) time_ = std::min(*time, End());  // The same instant, to compare.
+    return;
+  }
+}
+
+void WatchSession::Press(WatchKey key) {
+  const double step = RoundStep(End() / kTimeSteps);
+  if (key != WatchKey::kNone && key != WatchKey::kHelp) help_ = false;
+  switch (key) {
+    case WatchKey::kNone: return;
+    case WatchKey::kQuit: quit_ = true; return;
+    case WatchKey::kEarlier: return MoveTime(-step);
+    case WatchKey::kLater: return MoveTime(step);
+    case WatchKey::kMuchEarlier: return MoveTime(-kBigStep * step);
+    case WatchKey::kMuchLater: return MoveTime(kBigStep * step);
+    case WatchKey::kBegin: return MoveTime(-Time());
+    case WatchKey::kEnd:
+      time_.reset();
+      speed_.reset();
+      follows_ = true;
+      return;
+    case WatchKey::kUp: first_tenant_ -= first_tenant_ > 0 ? 1 : 0; return;
+    case WatchKey::kDown: ++first_tenant_; return;
+    case WatchKey::kNextCell: return ChangeCell(1);
+    case WatchKey::kPreviousCell: return ChangeCell(-1);
+    case WatchKey::kPlay:
+      if (speed_) return speed_.reset();
+      if (!time_ && !CellRuns()) time_ = 0;  // From its end there is nothing to play.
+      if (time_) speed_ = RoundStep(End() / kPlaySeconds);
+      return;
+    case WatchKey::kHelp: help_ = !help_; return;
+  }
+}
+
+void WatchSession::ChooseCell(size_t number) {
+  const std::vector<WatchedCell>& cells = run_.Cells();
+  if (number < 1 || number > cells.size() || cells[number - 1].state == CellState::kLeft)
+    RefuseOption("--cell", fmt::format("there is no cell {} with records", number),
+                 fmt::format("1 to {}, of those that have begun", cells.size()));
+  follows_ = false;
+  if (cells[number - 1].state == CellState::kRuns) return Look(number - 1);
+  LookBack(number - 1);
+}
+
+void WatchSession::ChooseTime(double seconds) {
+  if (!cell_) RefuseOption("--at", "no cell has records yet", "seconds of a cell");
+  if (seconds < 0 || seconds > End())
+    RefuseOption("--at", fmt::format("the cell has no second {:g}", seconds),
+                 fmt::format("0 to {:.6f}", End()));
+  follows_ = false;
+  time_ = seconds;
+}
+
+std::string WatchSession::CellStateText() const {
+  if (!cell_->File()) return Running() ? "runs" : "was not finished";
+  const CellFile& file = *cell_->File();
+  return file.status == "failed" ? "failed: " + file.reason : file.status;
+}
+
+std::string WatchSession::Note() const {
+  if (run_.Status() == "stopped")
+    return "nobody runs it any more; cosched run --resume goes on with it";
+  if (was_running_ && !Running()) return fmt::format("the run has ended: {}", run_.Status());
+  if (!cell_) return "";
+  if (!cell_->Problem().empty()) return cell_->Problem();
+  if (!cell_->File()) return "";
+  const std::vector<std::string>& marks = cell_->File()->marks;
+  if (marks.empty()) return "";
+  return marks.size() == 1 ? "marked: " + marks.front()
+                           : fmt::format("{} marks, first: {}", marks.size(), marks.front());
+}
+
+Frame WatchSession::Draw(int columns, int rows) const {
+  if (help_) return DrawHelp(columns, rows);
+  FrameSubject subject{.experiment = run_.Experiment(),
+                       .run = run_.path().filename().string(),
+                       .status = run_.Status(),
+                       .cells = run_.Cells().size(),
+                       .done = run_.Count(CellState::kDone),
+                       .failed = run_.Count(CellState::kFailed),
+                       .running = run_.Count(CellState::kRuns),
+                       .seconds_left = run_.SecondsLeft(refreshed_),
+                       .note = Note()};
+  if (cell_) {
+    const WatchedCell& cell = run_.Cells()[index_];
+    subject.cell = index_ + 1;
+    subject.cell_name = fmt::format("{}, {}, trial {}", cell.key.policy,
+                                    ToString(cell.key.elasticity), cell.key.trial);
+    if (!cell.point.empty())
+      subject.cell_name = fmt::format("{}, {}", cell.point, subject.cell_name);
+    subject.cell_state = CellStateText();
+    subject.live = !time_ && CellRuns();
+    subject.playing = speed_;
+    subject.end_s = End();
+    subject.first_tenant = first_tenant_;
+    const size_t most = rows > 0 ? static_cast<size_t>(rows) : kMostDecisions;
+    subject.moment = cell_->Story().At(Time(), most, kMostWaiting + first_tenant_);
+  }
+  return DrawFrame(subject, columns, rows);
+}
+
+}  // namespace cosched

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Does the page over all figures hold every claim, with its picture, and work in a browser: nothing fetched, no script error?
+reproduction_test.py COSCHED [unittest args]. COSCHED_SCREENSHOTS=FOLDER keeps what it saw."""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import browser_test
+
+ROOT = Path(__file__).resolve().parents[2]
+FIGURES = ["fig_control", "fig_partial_grants"]  # Simulated ones, which take seconds.
+COSCHED = None  # Given on the command line.
+
+
+def claims_of(figure):
+    return json.loads((ROOT / f"plots/expected/{figure}.json").read_text())["claims"]
+
+
+class ReproductionTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.out = Path(folder.name) / "results"
+        environment = {**os.environ, "COSCHED_LOCKS": folder.name}
+        subprocess.run([COSCHED, "reproduce", *FIGURES, "--quick", "--out", cls.out], capture_output=True, check=False, env=environment)
+        cls.page = cls.out / "reproduce.html"
+        cls.browser = browser_test.browser()
+        cls.addClassCleanup(cls.browser.quit)
+        cls.browser.get(f"file://{cls.page}")
+        cls.text = cls.browser.find_element("id", "report").text
+        if screenshots := os.environ.get("COSCHED_SCREENSHOTS"):
+            height = cls.browser.execute_script("return document.documentElement.scrollHeight")
+            cls.browser.set_window_size(1280, min(12000, height + 120))
+            cls.browser.save_screenshot(f"{screenshots}/reproduction.png")
+
+    def test_every_claim_is_told_with_its_verdict(self):
+        rows = [row for row in self.browser.find_elements("css selector", "#claims + .scroll tbody tr")]
+        texts = [" ".join(row.text.split()) for row in rows]
+        self.assertEqual(len(rows), sum(len(claims_of(figure)) for figure in FIGURES))
+        kept = json.loads((self.out / "reproduce.json").read_text())["figures"]
+        for figure in kept:
+            for claim in figure["claims"]:
+                [row] = [text for text in texts if " ".join(claim["claim"].split()) in text and figure["name"] in text]
+                self.assertIn(claim["verdict"], row)
+                self.assertIn(claim["reason"], row)
+
+    def test_each_figure_has_its_picture_its_command_and_where_it_was_made(self):
+        for figure in FIGURES:
+            picture = self.browser.find_element("css selector", f"img[alt^='{figure}']")
+            self.assertGreater(self.browser.execute_script("return arguments[0].naturalWidth", picture), 500)
+            self.assertIn(f"build/cosched reproduce {figure} --quick", self.text)
+        self.assertEqual(len(re.findall(r"took [0-9.]+ minutes, [0-9.]+ MB", self.text)), len(FIGURES))
+
+    def test_nothing_is_fetched_and_no_script_fails(self):
+        fetched = self.browser.execute_script("return performance.getEntriesByType('resource').map((entry) => entry.name)")
+        self.assertEqual([name for name in fetched if not name.startswith("data:")], [])
+        self.assertEqual([entry for entry in self.browser.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")], [])
+
+    def test_records_are_linked(self):
+        links = [link.get_attribute("href") for link in self.browser.find_elements("xpath", "//p[contains(., 'Records:')]/a")]
+        self.assertEqual(len(links), len(FIGURES))
+        for link in links:
+            self.assertTrue((Path(link.removeprefix("file://")) / "manifest.json").exists(), link)
+
+
+if __name__ == "__main__":
+    COSCHED = sys.argv.pop(1)
+    if reason := browser_test.why_not():
+        print(f"Skipped\n{reason}")
+        sys.exit(0)
+    unittest.main()
