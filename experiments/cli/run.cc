@@ -118,8 +118,9 @@ int PrintRunJson(const RunArguments& arguments, const FinishedRun& run, JsonOutp
     if (!arguments.no_plots) DrawPlots(executed.run);
     WriteJUnit(compared.gates, arguments.junit);
   }
-  output->Print(FinishedRunJson(run, compared.document));
-  return AnyGateFails(compared.gates) ? 1 : 0;
+  const int gates = AnyGateFails(compared.gates) ? 1 : 0;
+  output->Print(FinishedRunJson(run, compared.document, gates));
+  return gates;
 }
 
 // One task of the array that --launcher slurm has submitted. Failures are in the records, which the

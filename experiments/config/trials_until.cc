@@ -15,11 +15,10 @@ constexpr double kGrowth = 1.5;    // From one look to the next.
 constexpr double kLastGap = 1.25;  // The last look comes at least so much after the one before.
 
 std::vector<int> LooksFrom(int first, int most) {
-  std::vector<int> looks = {first};
-  while (looks.back() < most) {
-    const double next = std::ceil(kGrowth * looks.back());
-    looks.push_back(next * kLastGap > most ? most : static_cast<int>(next));
-  }
+  std::vector<int> looks;
+  for (double next = first; next * kLastGap <= most; next = std::ceil(kGrowth * next))
+    looks.push_back(static_cast<int>(next));
+  looks.push_back(most);
   return looks;
 }
 
@@ -42,7 +41,7 @@ std::vector<int> TrialLooks(int most) {
   for (int first = kFewestSequentialTrials;; ++first) {
     std::vector<int> looks = LooksFrom(first, most);
     // The range of n values, the widest that there is, misses their median with 2 / 2^n.
-    const double missed = 2 * std::exp2(-first);
+    const double missed = 2 * std::exp2(-looks.front());
     if (missed <= kAlpha / static_cast<double>(looks.size())) return looks;
   }
 }

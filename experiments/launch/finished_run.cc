@@ -9,6 +9,7 @@
 #include "engine/base/error.h"
 #include "experiments/analysis/metrics.h"
 #include "experiments/analysis/table_text.h"
+#include "experiments/launch/trial_rounds.h"
 #include "experiments/os/exit_code.h"
 #include "experiments/records/cell_file.h"
 
@@ -65,8 +66,7 @@ size_t FinishedRun::Count(const std::string& status) const {
 FinishedRun ReadFinishedRun(const Sweep& sweep, const Executed& executed, double seconds) {
   FinishedRun run{
       .experiment = sweep.name(), .executed = executed, .seconds = seconds, .cells = {}};
-  run.cells.reserve(sweep.cells.size());
-  for (const SweepCell& cell : sweep.cells)
+  for (const SweepCell& cell : NeededCells(sweep, executed.run))
     run.cells.push_back(ReadFinishedCell(executed.run, sweep.points[cell.point], cell.key));
   return run;
 }
@@ -87,7 +87,7 @@ std::string ProblemsText(const Sweep& sweep, const Executed& executed,
   std::string text;
   if (result.failed > 0) {
     text += fmt::format("{} of {} failed; cell.json there says why\n", result.failed,
-                        Counted(static_cast<int64_t>(sweep.cells.size()), "cell"));
+                        Counted(static_cast<int64_t>(executed.whole), "cell"));
   }
   if (result.with_failures > 0) {
     text += fmt::format(
@@ -97,7 +97,7 @@ std::string ProblemsText(const Sweep& sweep, const Executed& executed,
   return text;
 }
 
-Json FinishedRunJson(const FinishedRun& run, const Json& comparison) {
+Json FinishedRunJson(const FinishedRun& run, const Json& comparison, int gates) {
   Json cells = Json::array();
   for (const FinishedCell& cell : run.cells) cells.push_back(CellJson(cell));
   const int exit_code = ExitCodeOf(run.executed);
@@ -106,7 +106,7 @@ Json FinishedRunJson(const FinishedRun& run, const Json& comparison) {
   };
   return {{"schema", "cosched-run"},
           {"version", 1},
-          {"exit", exit_code},
+          {"exit", std::max(exit_code, gates)},
           {"status", exit_code == kInterrupted ? "interrupted"
                      : exit_code == 0          ? "done"
                                                : "failed"},

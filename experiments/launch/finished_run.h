@@ -44,8 +44,8 @@ std::string ProblemsText(const Sweep& sweep, const Executed& executed,
                          const ExecuteOptions& options);
 
 // The document that experiments/schemas/run.schema.json describes. comparison: that of `cosched
-// compare --json`, or null.
+// compare --json`, or null. gates: their exit code.
 nlohmann::ordered_json FinishedRunJson(const FinishedRun& run,
-                                       const nlohmann::ordered_json& comparison);
+                                       const nlohmann::ordered_json& comparison, int gates);
 
 }  // namespace cosched

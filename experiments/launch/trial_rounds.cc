@@ -90,14 +90,21 @@ HarnessResult RunInRounds(const Sweep& sweep, const std::filesystem::path& run,
   return sum;
 }
 
-Sweep WithoutUnneeded(Sweep sweep, const std::filesystem::path& run) {
+std::vector<SweepCell> NeededCells(const Sweep& sweep, const std::filesystem::path& run) {
+  std::vector<SweepCell> cells = sweep.cells;
   for (size_t i = 0; i < sweep.points.size(); ++i) {
+    if (!sweep.points[i].config.until) continue;
     const auto sequential = ReadComparedRun(PointFolder(run, sweep.points[i])).sequential;
     if (!sequential || !sequential->stopped) continue;
-    std::erase_if(sweep.cells, [&](const SweepCell& cell) {
+    std::erase_if(cells, [&](const SweepCell& cell) {
       return cell.point == i && cell.key.trial > sequential->trials;
     });
   }
+  return cells;
+}
+
+Sweep WithoutUnneeded(Sweep sweep, const std::filesystem::path& run) {
+  sweep.cells = NeededCells(sweep, run);
   return sweep;
 }
 

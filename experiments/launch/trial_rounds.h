@@ -30,7 +30,9 @@ HarnessResult RunInRounds(const Sweep& sweep, const std::filesystem::path& run,
                                                             size_t planned)>& run_cells,
                           std::vector<StoppedTrials>* stopped);
 
-// The sweep without the cells that a run which is over turned out not to need.
+// The sweep's cells but those that a run which is over turned out not to need.
+std::vector<SweepCell> NeededCells(const Sweep& sweep, const std::filesystem::path& run);
+// The sweep with these.
 Sweep WithoutUnneeded(Sweep sweep, const std::filesystem::path& run);
 
 }  // namespace cosched

@@ -119,8 +119,7 @@ TEST(CoverageTest, MedianOfPairedRatios) {
       });
 }
 
-// Trials are added until the interval is narrow: looked at again and again, an interval of 95 %
-// each time would hold the truth less often.
+// Trials are added until the interval is narrow.
 TEST(CoverageTest, MedianOfTrialsThatAreAddedUntilItIsNarrow) {
   constexpr int kDraws = 4000;
   TellHeader("level");
@@ -147,6 +146,30 @@ TEST(CoverageTest, MedianOfTrialsThatAreAddedUntilItIsNarrow) {
         Tell(fmt::format("ratios until ± {:.0f} %", within * 100), data.name, most, 0.95, share);
         EXPECT_GE(share, 0.95 - MonteCarloError(0.95, kDraws)) << data.name << most << within;
       }
+    }
+  }
+}
+
+// Whatever makes one stop: the intervals of all looks hold the truth at once.
+TEST(CoverageTest, AllLooksAtMediansOfTrialsTogether) {
+  constexpr int kDraws = 4000;
+  TellHeader("level");
+  for (const Data& data : kData) {
+    for (const int most : {20, 40, 100}) {
+      const std::vector<int> looks = TrialLooks(most);
+      Random random(static_cast<uint64_t>(most));
+      int covered = 0;
+      for (int i = 0; i < kDraws; ++i) {
+        const std::vector<double> all = PairedRatios(data, most, kFactor, &random);
+        covered += std::all_of(looks.begin(), looks.end(), [&](int look) {
+          const Interval interval =
+              MedianInterval({all.begin(), all.begin() + look}, LevelOfLook(looks.size()));
+          return interval.low <= kFactor && kFactor <= interval.high;
+        });
+      }
+      const double share = static_cast<double>(covered) / kDraws;
+      Tell("ratios at all looks", data.name, most, 0.95, share);
+      EXPECT_GE(share, 0.95 - MonteCarloError(0.95, kDraws)) << data.name << most;
     }
   }
 }
