@@ -151,8 +151,8 @@ FigurePlan PlanFigure(const std::string& name, bool quick, const Topology& topol
     PlanSweep(sweep, figure, &plan);
     plan.hash = HashOf(root, sweep.points);
   } catch (const InputError& error) {
-    if (!IsOfMachine(error)) throw;
-    plan.why_not = error.details().problem;
+    (IsOfMachine(error) ? plan.why_not : plan.wrong) =
+        IsOfMachine(error) ? error.details().problem : error.what();
     plan.hash = HashOf(root, {});
   }
   return plan;

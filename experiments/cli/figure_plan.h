@@ -18,8 +18,9 @@ namespace cosched {
 struct FigurePlan {
   std::string name;
   std::string title;
-  std::string source;                   // The publication.
-  nlohmann::ordered_json claims = {};   // As plots/expected has them.
+  std::string source;                  // The publication.
+  nlohmann::ordered_json claims = {};  // As plots/expected has them.
+  std::string wrong = {};  // What is wrong with its file; then nothing else is known. "": nothing.
   std::string why_not = {};             // Why nothing of it can run here; "": it can.
   std::vector<std::string> lacks = {};  // What of it can't, or could not be made, with the reasons.
   std::string hash = {};  // Of what runs: the same experiment has the same, comments apart.

@@ -150,6 +150,10 @@ class Reproducer {
 
   int RunOne(const FigurePlan& plan, Json* figure) {
     fmt::print(stderr, "{}\n", plan.name);
+    if (!plan.wrong.empty()) {  // The other figures are none the worse for it.
+      Fail(plan.wrong, figure);
+      return kBadInput;
+    }
     if (!plan.why_not.empty()) {
       fmt::print("{}: not supported here: {}\n\n", plan.name, plan.why_not);
       return 0;

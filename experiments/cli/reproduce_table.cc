@@ -49,6 +49,8 @@ std::string RowOf(const Json& figure, PlanTotals* totals) {
   const Json& plan = figure["plan"];
   if (figure["status"] == kNotSupported)
     return Wrapped(fmt::format("{:<24} not supported here:", name), figure["why"]);
+  if (figure["status"] == kFigureFailed)
+    return Wrapped(fmt::format("{:<24} can't run:", name), figure["why"]);
   const std::string cells =
       plan["cells"].is_null() ? "-" : std::to_string(plan["cells"].get<int64_t>());
   const std::string disk = plan["bytes"].is_null() ? "?" : BytesText(plan["bytes"].get<double>());
@@ -63,9 +65,12 @@ std::string RowOf(const Json& figure, PlanTotals* totals) {
 
 std::string TotalsText(const PlanTotals& totals, int cores, uintmax_t free) {
   const bool is_more = totals.not_known + totals.at_least > 0;
+  const std::string minutes =
+      totals.seconds > 0 || !is_more
+          ? fmt::format("{}{:.1f}", is_more ? "> " : "", totals.seconds / 60)
+          : "?";
   std::string text =
-      fmt::format("{:<24} {:>6} {:>8} {:>8} {:>6}  {} here\n", "together", totals.cells,
-                  fmt::format("{}{:.1f}", is_more ? "> " : "", totals.seconds / 60),
+      fmt::format("{:<24} {:>6} {:>8} {:>8} {:>6}  {} here\n", "together", totals.cells, minutes,
                   BytesText(totals.bytes), "", Counted(cores, "core"));
   for (const std::string& from : totals.elsewhere) text += Wrapped("  *", from);
   if (totals.at_least > 0) text += "  > at least, as its arrivals tell\n";

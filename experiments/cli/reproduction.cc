@@ -136,8 +136,10 @@ Data Reproduction::Planned(const FigurePlan& plan, bool quick) const {
           {"quick", quick},
           {"command", ReproduceCommand(plan.name, quick)},
           {"hash", plan.hash},
-          {"status", plan.why_not.empty() ? kFigurePlanned : kNotSupported},
-          {"why", plan.why_not},
+          {"status", !plan.wrong.empty()     ? kFigureFailed
+                     : !plan.why_not.empty() ? kNotSupported
+                                             : kFigurePlanned},
+          {"why", plan.wrong.empty() ? plan.why_not : plan.wrong},
           {"kept", false},
           {"lacks", plan.lacks},
           {"plan", PlanOf(plan, here, FindIn(times, plan.name, quick), machine)},
