@@ -68,7 +68,7 @@ class CompareJsonTest(JsonTestCase):
     def test_gates_are_there_as_they_are_told(self):
         gates = ('\n[[gate]]\nmetric = "makespan"\npolicy = "equal-share"\nagainst = "strict"\nmax = 10\n'
                  '[[gate]]\nmetric = "lost"\npolicy = "strict"\nelasticity = "rigid"\nmin = 1\n')
-        (self.folder / "gates.toml").write_text(EXPERIMENT + gates)
+        (self.folder / "gates.toml").write_text(experiment(tables=gates))
         result = self.cosched("run", "gates.toml", "--no-plots", "--junit", "gates.xml")
         self.assertEqual(result.returncode, 1, result.stderr)
         run = result.stdout.rsplit("results: ", 1)[1].splitlines()[0]
