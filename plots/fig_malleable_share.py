@@ -89,7 +89,7 @@ def load_text(gap):
 def notes(sweep, expected):
     shares = [share for share in sweep.values(SHARE) if share > 0]
     lines = ["Change in percent against rigid jobs under EASY, medians of the trials, by the share of malleable jobs:",
-             f"  {'':<31}" + "".join(f"{100 * share:>7.0f} %" for share in shares)]
+             f"  {'':<35}" + "".join(f"{100 * share:>7.0f} %" for share in shares)]
     for gap in sweep.values(GAP)[::-1]:
         chosen = best(sweep, gap)
         for policy in STRATEGIES:
@@ -98,7 +98,7 @@ def notes(sweep, expected):
             for metric in METRICS:
                 medians = [np.median(list(changes(sweep, gap, share, policy, metric).values())) for share in shares]
                 name = f"{load_text(gap)}, {policy}{'*' * (policy == chosen)}"
-                lines.append(f"  {name if metric == 'turnaround' else '':<20}{metric:<11}" + "".join(f"{value:>+9.1f}" for value in medians))
+                lines.append(f"  {name if metric == 'turnaround' else '':<24}{metric:<11}" + "".join(f"{value:>+9.1f}" for value in medians))
     return lines + ["  * the shortest turnaround where all jobs are malleable; the claims are of these", *expected["notes"]]
 
 

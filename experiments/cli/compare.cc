@@ -72,7 +72,7 @@ bool CompareSweep(const std::filesystem::path& run, const ComparisonOptions& opt
   return !report.damaged;
 }
 
-int CompareRuns(const CompareArguments& arguments) {
+int CompareGiven(const CompareArguments& arguments) {
   const FoundRuns found = FindRuns(arguments.results);
   if (arguments.json) {
     JsonOutput output(true);
@@ -138,7 +138,7 @@ void AddCompareCommand(CLI::App& app, int* exit_code) {
       ->excludes(command->get_option("--aa"));
   for (const char* text : {"--aa", "--explain", "--detail", "--interference", "--no-plots"})
     json->excludes(command->get_option(text));
-  command->callback([arguments, exit_code] { *exit_code = CompareRuns(*arguments); });
+  command->callback([arguments, exit_code] { *exit_code = CompareGiven(*arguments); });
 }
 
 }  // namespace cosched

@@ -118,9 +118,10 @@ Reproduction::Reproduction(fs::path folder, const Topology& topology)
   std::error_code ignored;
   if (!fs::exists(file, ignored)) return;
   const Data kept = ReadData(file);
-  if (!kept.is_object() || kept.value("schema", "") != kReproduceSchema)
+  if (!kept.is_object() || kept.value("schema", "") != kReproduceSchema ||
+      kept.value("version", 0) != kReproduceVersion)
     RefuseOption("--out", fmt::format("{} is not of this cosched", file.string()),
-                 fmt::format("a folder without it, or with one of {}", kReproduceSchema));
+                 fmt::format("a folder without it, or with one of version {}", kReproduceVersion));
   figures_ = kept["figures"];
 }
 
@@ -179,6 +180,7 @@ Data Reproduction::Json(const Data& figures) const {
   const BuildInfo& build = GetBuildInfo();
   const VerdictCounts counts = CountVerdicts(figures);
   return {{"schema", kReproduceSchema},
+          {"version", kReproduceVersion},
           {"command", CommandLine()},
           {"machine", machine_},
           {"build",

@@ -14,7 +14,8 @@
 
 namespace cosched {
 
-inline constexpr const char* kReproduceSchema = "cosched-reproduce/1";
+inline constexpr const char* kReproduceSchema = "cosched-reproduce";
+inline constexpr int kReproduceVersion = 1;
 
 // "status" of a figure.
 inline constexpr const char* kFigurePlanned = "planned";

@@ -89,12 +89,6 @@ double TotalSize(const RecordsSize& size) {
                          [](double sum, const auto& file) { return sum + file.second; });
 }
 
-std::string BytesText(double bytes) {
-  if (bytes >= 1e9) return fmt::format("{:.2g} GB", bytes / 1e9);
-  return bytes >= 1e6 ? fmt::format("{:.0f} MB", bytes / 1e6)
-                      : fmt::format("{:.0f} kB", bytes / 1e3);
-}
-
 std::string RecordsSizeText(const RecordsSize& size) {
   return "about " + BytesText(TotalSize(size));
 }

@@ -19,7 +19,6 @@ using RecordsSize = std::map<std::string, double>;
 RecordsSize EstimateRecords(const Sweep& sweep);
 
 double TotalSize(const RecordsSize& size);
-std::string BytesText(double bytes);                   // "12 MB"
 std::string RecordsSizeText(const RecordsSize& size);  // "about 12 MB"
 
 // What to tell before the run, lines that end in "\n"; "" where it is not large. free: bytes left

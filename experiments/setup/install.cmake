@@ -5,8 +5,8 @@ include(GNUInstallDirs)
 set(tree "${CMAKE_INSTALL_DATADIR}/cosched")
 
 install(TARGETS cosched RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
-install(TARGETS cosched_openmp LIBRARY DESTINATION lib/cosched)
-install(TARGETS cosched_client LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+# The second is what programs are linked with, by -Wl,-rpath: none of them runs without cosched.
+install(TARGETS cosched_openmp cosched_client LIBRARY DESTINATION lib/cosched)
 
 # Experiments, figures, plots, and the checker of records.
 file(GLOB files RELATIVE "${PROJECT_SOURCE_DIR}" experiments/*.toml experiments/client/*.py experiments/client/*.js plots/*.py
@@ -26,8 +26,10 @@ install(DIRECTORY plots/expected DESTINATION "${tree}/plots")
 
 # For policies in shared libraries and programs that follow their grant: -I PREFIX/include/cosched stands for the tree.
 set(headers "${CMAKE_INSTALL_INCLUDEDIR}/cosched")
-install(DIRECTORY policies engine/base DESTINATION "${headers}" FILES_MATCHING PATTERN "*.h"
-        PATTERN dispatch EXCLUDE PATTERN external EXCLUDE)
+foreach(folder policies engine/base)
+  file(GLOB files RELATIVE "${PROJECT_SOURCE_DIR}" ${folder}/*.h)
+  install(FILES ${files} DESTINATION "${headers}/${folder}")
+endforeach()
 install(FILES experiments/client/cosched_client.h experiments/client/cosched_page.h
         DESTINATION "${headers}/experiments/client")
 install(FILES experiments/setup/copyright CITATION.cff DESTINATION "${CMAKE_INSTALL_DOCDIR}")
@@ -44,8 +46,10 @@ set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME cosched)
 set(CPACK_PACKAGE_CONTACT "The cosched authors")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "compares co-scheduling policies on malleable CNN programs")
-set(CPACK_PACKAGE_DESCRIPTION "A research simulator and benchmark harness: several CNN programs share one machine, and a policy decides who
-runs on how many cores, while their thread pools grow and shrink in the middle of a step. `cosched run quickstart` shows it.")
+set(CPACK_PACKAGE_DESCRIPTION "A research simulator and benchmark harness: several CNN programs share
+one machine, and a policy decides who runs on how many cores, while their
+thread pools grow and shrink in the middle of a step.
+`cosched run quickstart` shows it.")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_PACKAGE_DIRECTORY "${PROJECT_BINARY_DIR}/package")
 set(CPACK_STRIP_FILES ON)

@@ -20,8 +20,9 @@ foreach(completion bash:bash-completion/completions/cosched zsh:zsh/${zsh}/_cosc
 endforeach()
 
 list(TRANSFORM pages APPEND .gz)
+string(LENGTH "$ENV{DESTDIR}" staging)
 foreach(file IN LISTS pages written)
-  string(REGEX REPLACE "^$ENV{DESTDIR}" "" file "${file}")
+  string(SUBSTRING "${file}" ${staging} -1 file)
   list(APPEND CMAKE_INSTALL_MANIFEST_FILES "${file}")
   message(STATUS "Installing: ${file}")
 endforeach()

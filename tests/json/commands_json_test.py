@@ -248,7 +248,7 @@ class PromiseTest(JsonTestCase):
             for key, part in schema.items():
                 walk(part, f"{place}/{key}")
         names = sorted(file.name for file in SCHEMAS.glob("*.schema.json"))
-        self.assertLessEqual({f"{name}.schema.json" for name in ("run", "compare", "validate", "list", "doctor", "runs", "error")}, set(names))
+        self.assertLessEqual({f"{name}.schema.json" for name in ("run", "compare", "validate", "list", "doctor", "runs", "error", "reproduce")}, set(names))
         for name in names:
             walk(json.loads((SCHEMAS / name).read_text()), name)
 

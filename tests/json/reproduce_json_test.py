@@ -1,45 +1,32 @@
 #!/usr/bin/env python3
 """Is what `cosched reproduce --json` prints, and keeps, as its schema says? reproduce_json_test.py COSCHED [unittest args]."""
 import json
-import os
-import subprocess
-import sys
-import tempfile
-import unittest
 from pathlib import Path
 
-import jsonschema
+from json_test_case import ROOT, JsonTestCase, check, main
 
-ROOT = Path(__file__).resolve().parents[2]
-SCHEMA = json.loads((ROOT / "experiments/schemas/reproduce.schema.json").read_text())
 FIGURES = sorted(path.stem for path in (ROOT / "experiments/figures").glob("*.toml"))
 SIMULATED = ["fig_control", "fig_partial_grants"]
-COSCHED = None  # Given on the command line.
 
 
-class ReproduceJsonTest(unittest.TestCase):
+class ReproduceJsonTest(JsonTestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.out = Path(folder.name) / "results"
+        super().setUp()
+        self.out = self.folder / "results"
 
-    def cosched(self, *arguments):
-        environment = {**os.environ, "COSCHED_LOCKS": str(self.out.parent)}
-        return subprocess.run([COSCHED, "reproduce", *map(str, arguments), "--out", self.out], capture_output=True, text=True, check=False,
-                              env=environment)
-
-    def data(self, *arguments, codes=(0, 1)):
-        result = self.cosched(*arguments, "--json")
-        self.assertIn(result.returncode, codes, result.stderr)
-        found = json.loads(result.stdout)
-        jsonschema.validate(found, SCHEMA)
-        return found, result.stderr
+    def data(self, *arguments):
+        """The document, and what was told beside it. Whether a claim holds is not this test's affair."""
+        result = self.cosched.try_("reproduce", *arguments, "--json", "--out", self.out)
+        self.assertIn(result.returncode, (0, 1), result.stderr)
+        document = json.loads(result.stdout)
+        check(document, "reproduce")
+        return document, result.stderr
 
     def test_results_and_what_is_kept_are_as_the_schema_says(self):
         found, said = self.data(*SIMULATED, "--quick")
         self.assertEqual([figure["name"] for figure in found["figures"]], SIMULATED)
         kept = json.loads((self.out / "reproduce.json").read_text())
-        jsonschema.validate(kept, SCHEMA)
+        check(kept, "reproduce")
         self.assertEqual(kept["figures"], found["figures"])
         for figure in found["figures"]:
             self.assertEqual((figure["status"], figure["quick"], figure["kept"]), ("whole", True, False))
@@ -63,7 +50,7 @@ class ReproduceJsonTest(unittest.TestCase):
         self.assertNotEqual(whole["plan"]["seconds_from"], "as it took here")
 
     def test_every_figure_is_planned_and_nothing_runs(self):
-        found, said = self.data("--quick", "--dry-run", codes=(0,))
+        found, said = self.data("--quick", "--dry-run")
         self.assertEqual([figure["name"] for figure in found["figures"]], FIGURES)
         for figure in found["figures"]:
             self.assertIn(figure["status"], ("planned", "not supported here"))
@@ -74,12 +61,10 @@ class ReproduceJsonTest(unittest.TestCase):
 
     def test_what_is_not_of_this_program_is_refused(self):
         self.out.mkdir()
-        (self.out / "reproduce.json").write_text('{"schema": "cosched-reproduce/0"}')
-        result = self.cosched("control", "--quick")
-        self.assertEqual((result.returncode, result.stdout), (2, ""))
-        self.assertIn("reproduce.json", result.stderr)
+        (self.out / "reproduce.json").write_text('{"schema": "cosched-reproduce", "version": 0, "figures": []}')
+        error = self.document("reproduce", "control", "--quick", "--json", "--out", self.out, schema="error", code=2)
+        self.assertIn("reproduce.json", error["problem"])
 
 
 if __name__ == "__main__":
-    COSCHED = sys.argv.pop(1)
-    unittest.main()
+    main()

@@ -43,13 +43,23 @@ TEST(EasyMalleable, MinStartsWithTheMinAndGrowsToTheMax) {
   EXPECT_EQ(machine->Counts(), "1=8 2=5 3=2 5=1");
 }
 
+TEST(EasyMalleable, TheOneLeastAboveItsMinGrowsFirst) {
+  const auto machine = MachineOf16("min");
+  SubmitMalleable(machine.get(), 1, {1, 1, 16});
+  SubmitMalleable(machine.get(), 2, {1, 1, 16});
+  SubmitRigid(machine.get(), 3, 4);
+  EXPECT_EQ(machine->Counts(), "1=11 2=1 3=4");
+  machine->Finish(3);
+  EXPECT_EQ(machine->Counts(), "1=11 2=5");
+}
+
 TEST(EasyMalleable, PrefGivesUpWhatIsBeyondPreferenceFirst) {
   const auto machine = MachineOf16("pref");
   SubmitMalleable(machine.get(), 1, {2, 4, 8});
   SubmitMalleable(machine.get(), 2, {2, 4, 8});
   EXPECT_EQ(machine->Counts(), "1=8 2=8");
   SubmitMalleable(machine.get(), 3, {2, 4, 8});
-  EXPECT_EQ(machine->Counts(), "1=5 2=7 3=4");
+  EXPECT_EQ(machine->Counts(), "1=4 2=8 3=4");
   SubmitRigid(machine.get(), 4, 4);
   EXPECT_EQ(machine->Counts(), "1=4 2=4 3=4 4=4");
   SubmitMalleable(machine.get(), 5, {2, 4, 8});  // With its min, as nothing is beyond preference.

@@ -72,7 +72,7 @@ TEST_F(GatesCliTest, AGateThatFailsIsTheExitCodeOfRunAndOfCompare) {
 
 TEST_F(GatesCliTest, WhatCannotBeJudgedIsRefusedBeforeAnythingRuns) {
   ExpectRefused({"run", "g.toml", "--set", "gate.0.metric=makespam_s"},
-                {"g.toml", "gate.0.metric", "did you mean \"makespan_s\"?", "of services:"});
+                {"gate.0.metric", "did you mean \"makespan_s\"?", "of services:"});
   ExpectRefused({"run", "g.toml", "--set", "gate.0.metric=slo_attainment"}, {"is of services"});
   ExpectRefused({"run", "g.toml", "--trials", "until makespam ± 2 %"}, {"trials", "makespam"});
   ExpectRefused({"run", "x.toml", "--junit", "gates.xml"}, {"--junit", "no gate"});

@@ -49,6 +49,10 @@ model = "lenet5"
 name = "service"
 model = "lenet5"
 mode = "serve"
+[[gate]]
+metric = "makespan"
+policy = "max-prop"
+max = 2
 [trace]
 [[trace.requests]]
 count = 3
@@ -105,7 +109,7 @@ const std::map<std::string, Change>& Changes() {
       {"gate.0.service", {kGate, {"gate.0.service=service"}}},
       {"gate.0.against", {kGate, {"gate.0.against=strict"}}},
       {"gate.0.min", {kGate, {"gate.0.min=0.5"}}},
-      {"gate.0.max", {kGate, {"gate.0.max=2"}}},
+      {"gate.0.max", {{}, {"gate.0.max=3"}}},
       {"seed", {{}, {"seed=5"}}},
       {"policies", {{}, {"policies=[\"strict\"]"}}},
       {"baseline", {{}, {"baseline=strict"}}},
