@@ -155,7 +155,7 @@ class BrowserTest(unittest.TestCase):
             self.assertEqual(self.browser.execute_script(f"return rounded({number})"), text)
 
     def test_which_cells_are_left_out_is_told(self):
-        tables = "[sampling]\nenabled = false"
+        tables = "[records]\nsamples = false\nsteps = false\ntimeline = false\ndecisions = false"
         (self.folder / "large.toml").write_text(experiment(name="large", trials=250, tables=tables).replace("jobs = 12", "jobs = 90"))
         text = self.open("large", self.cosched.run("large.toml"))
         self.assertRegex(text, r"Of \d+ of 1000 cells the jobs are not in this file, which would be too large: of trials \d+ to 250")
