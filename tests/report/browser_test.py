@@ -155,10 +155,10 @@ class BrowserTest(unittest.TestCase):
             self.assertEqual(self.browser.execute_script(f"return rounded({number})"), text)
 
     def test_which_cells_are_left_out_is_told(self):
-        tables = "[sampling]\nenabled = false"
-        (self.folder / "large.toml").write_text(experiment(name="large", trials=250, tables=tables).replace("jobs = 12", "jobs = 90"))
+        tables = "[records]\nsamples = false\nsteps = false\ntimeline = false\ndecisions = false"
+        (self.folder / "large.toml").write_text(experiment(name="large", trials=70, tables=tables).replace("jobs = 12", "jobs = 290"))
         text = self.open("large", self.cosched.run("large.toml"))
-        self.assertRegex(text, r"Of \d+ of 1000 cells the jobs are not in this file, which would be too large: of trials \d+ to 250")
+        self.assertRegex(text, r"Of \d+ of 280 cells the jobs are not in this file, which would be too large: of trials \d+ to 70")
         options = [option.text for option in self.browser.find_elements(By.CSS_SELECTOR, "select option")]
         lacking = [option for option in options if option.endswith("(not in this file)")]
         self.assertTrue(lacking)
