@@ -94,7 +94,8 @@ ExperimentConfig LoadConfig(const TomlTable& root, const Topology& here) {
   config.topology = here;
   ReadExternalPolicies(root, &config);
   RootSection().ReadListed(root, &config);
-  config.workloads = ReadWorkloads(root, config.cores.Count());
+  config.workloads =
+      ReadWorkloads(root, config.cores.Count(), config.backend != Backend::kSimulated);
   for (WorkloadConfig& workload : config.workloads) workload.spec.rates = config.kernel_rates;
   config.devices = ReadDevices(root, config);
   config.gates = ReadGateTables(root, config);

@@ -376,7 +376,8 @@ const Section<WorkloadConfig>& WorkloadSection() {
   return section;
 }
 
-std::vector<WorkloadConfig> ReadWorkloads(const TomlTable& root, int machine_cores) {
+std::vector<WorkloadConfig> ReadWorkloads(const TomlTable& root, int machine_cores,
+                                          bool programs_run) {
   std::vector<WorkloadConfig> workloads;
   std::set<std::string> names;
   double weights = 0;
@@ -386,7 +387,7 @@ std::vector<WorkloadConfig> ReadWorkloads(const TomlTable& root, int machine_cor
   const bool from_file = root.Table("trace").Has("file");
   for (const TomlTable& table : root.Tables("workload")) {
     workloads.push_back(ReadWorkload(table, machine_cores));
-    const bool runs = workloads.back().weight > 0 || from_file;
+    const bool runs = programs_run && (workloads.back().weight > 0 || from_file);
     if (runs && workloads.back().spec.IsCommand()) CheckProgramIsThere(table, workloads.back());
     weights += workloads.back().weight;
     jobs = jobs || !workloads.back().spec.serves;

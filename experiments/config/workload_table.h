@@ -14,7 +14,9 @@ namespace cosched {
 const Section<WorkloadConfig>& WorkloadSection();
 const Section<CoreRequest>& CoreRequestSection();  // cores = { … } of a workload.
 
-// root: the experiment file. At least one. Throws InputError.
-std::vector<WorkloadConfig> ReadWorkloads(const TomlTable& root, int machine_cores);
+// root: the experiment file. At least one. programs_run: commands must be there; the simulator runs
+// none. Throws InputError.
+std::vector<WorkloadConfig> ReadWorkloads(const TomlTable& root, int machine_cores,
+                                          bool programs_run = true);
 
 }  // namespace cosched

@@ -103,6 +103,14 @@ TEST_F(CommandConfigTest, TheManifestSaysTheSame) {
   EXPECT_EQ(again.spec.command.mounts.size(), 1U);
 }
 
+TEST_F(CommandConfigTest, WhereNothingRunsNoProgramIsAskedFor) {
+  const TomlTable table = TomlTable::FromJson(
+      folder_.path() / "experiment.toml",
+      {{"workload", {{{"command", {"no-such-program"}}, {"client", "library"}}}}});
+  EXPECT_THROW(ReadWorkloads(table, 4), InputError);
+  EXPECT_EQ(ReadWorkloads(table, 4, /*programs_run=*/false).front().name, "no-such-program");
+}
+
 TEST_F(CommandConfigTest, BadValuesAreRefusedWithTheirKeys) {
   EXPECT_EQ(Refused("progress = \"output:(\"").key, "workload.0.progress");
   EXPECT_EQ(Refused("progress = \"regions\"").key, "workload.0.progress");
