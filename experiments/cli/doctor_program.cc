@@ -225,8 +225,8 @@ struct Looked {
 };
 
 // processes: of which the program consists now, ascending.
-Looked Watch(const Program& program, double seconds,
-             const std::function<std::vector<pid_t>()>& processes) {
+Looked WatchProgram(const Program& program, double seconds,
+                    const std::function<std::vector<pid_t>()>& processes) {
   ProgramWatch watch(Topology::ThisMachine());
   const auto until = Steady::now() + std::chrono::duration_cast<Steady::duration>(
                                          std::chrono::duration<double>(seconds));
@@ -305,13 +305,14 @@ LookedAtProgram LookAtProgram(const ProgramLook& look) {
   if (look.pid) {
     const Program program = Find(*look.pid);
     const std::string name = CommandOf(program.pid);
-    Looked looked = Watch(program, look.seconds, [&] { return WithDescendants(program.pid); });
+    Looked looked =
+        WatchProgram(program, look.seconds, [&] { return WithDescendants(program.pid); });
     looked.facts.was_running = true;
     return Told(name, looked.facts, looked.ended ? "it ended" : "it goes on");
   }
   AdoptOrphans();  // What a daemon starts is of the program, too.
   const Program program = Begin(look.command);
-  const Looked looked = Watch(program, look.seconds, [] { return DescendantsOf(getpid()); });
+  const Looked looked = WatchProgram(program, look.seconds, [] { return DescendantsOf(getpid()); });
   int status = 0;
   if (looked.ended) waitpid(program.pid, &status, 0);
   EndAll(program);
