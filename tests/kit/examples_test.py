@@ -122,7 +122,7 @@ class Tenant:
             time.sleep(0.01)
 
     def end(self):
-        self.process.terminate()
+        self.process.kill()  # One that was paused would end after the step that it is in.
         self.process.wait()
 
 
@@ -152,7 +152,8 @@ def try_example(binary, tree, words, line):
     if ran.returncode == 2 and NOT_BUILT in ran.stderr:
         print(f"          not run: {ran.stderr.strip()}")
         return None
-    if ran.returncode != 0:
+    # What a doctor has found is an answer: on a busy machine another than on a quiet one.
+    if ran.returncode not in ((0, 1) if line.startswith("cosched doctor") else (0,)):
         return f"`{line}`: exit code {ran.returncode}\n{ran.stdout[-1500:]}{ran.stderr[-1500:]}"
     return None
 
