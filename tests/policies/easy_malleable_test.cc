@@ -193,7 +193,9 @@ TEST(EasyMalleable, RigidJobsAreNeverResizedAndNoCoreIdlesThatSomebodyCouldUse) 
         const int cores = job.cores.Count();
         const bool malleable = job.elasticity == Elasticity::kMalleable;
         const auto [known, is_new] = before.emplace(job.id.value, cores);
-        if (!malleable) ASSERT_EQ(cores, job.request.preferred) << strategy;
+        if (!malleable) {
+          ASSERT_EQ(cores, job.request.preferred) << strategy;
+        }
         resized += known->second != cores ? 1 : 0;
         known->second = cores;
         const bool keeps = std::string_view(strategy) == "keep-pref";

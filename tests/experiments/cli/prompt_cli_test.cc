@@ -94,7 +94,7 @@ TEST_F(PromptCliTest, WhatLacksComesTwiceOrExcludesAnotherIsNamed) {
   ExpectRefused({"run"}, {"experiment: is required"});
   ExpectRefused({"tenant", "--batch"}, {"--batch: no value; allowed: INT:1..65536: Images a step"});
   ExpectRefused({"tenant", "--batch", "1", "--batch", "2"}, {"--batch: is given 2 times"});
-  ExpectRefused({"bench", "engine", "--json", "--csv"}, {"--json", "beside --csv"});
+  ExpectRefused({"reproduce", "--appendix", "--resume"}, {"--resume: is given beside --appendix"});
 }
 
 TEST_F(PromptCliTest, HelpOfACommandIsItsHelp) {
