@@ -7,21 +7,16 @@
 // running job has left is taken from its progress. All elasticity classes alike: nobody is resized
 // or paused.
 
-#include <algorithm>
-#include <limits>
+#include <utility>
+#include <vector>
 
 #include "policies/job_size.h"
 #include "policies/queue_order.h"
 #include "policies/registry.h"
+#include "policies/reservation.h"
 
 namespace cosched {
 namespace {
-
-// When the first of the queue will start, in seconds from now, and the cores that stay free then.
-struct Reservation {
-  double start_s = std::numeric_limits<double>::infinity();
-  int spare = 0;
-};
 
 class EasyBackfill final : public Policy {
  public:
@@ -30,7 +25,7 @@ class EasyBackfill final : public Policy {
   Allocation Decide(const MachineView& view, const Event& event) override {
     if (!ChangesQueue(event)) return {};
     Handout handout(view);
-    std::vector<End> ends;  // Ends of jobs that start now.
+    std::vector<ExpectedEnd> ends;  // Of jobs that start now.
     const JobView* head = nullptr;
     for (const JobView& job : view.jobs.Waiting(order_)) {
       head = &job;
@@ -45,14 +40,13 @@ class EasyBackfill final : public Policy {
   }
 
  private:
-  struct End {
-    double in_s;
-    int cores;
-  };
-
-  void Backfill(const MachineView& view, const JobView& head, std::vector<End> ends,
+  void Backfill(const MachineView& view, const JobView& head, std::vector<ExpectedEnd> ends,
                 Handout* handout) const {
-    Reservation reserved = Reserve(view, head, std::move(ends), handout->free());
+    for (const JobView& job : view.jobs.Running()) {
+      const int cores = job.cores.Count();
+      ends.push_back({SecondsLeft(view, job, cores), cores});
+    }
+    Reservation reserved = ReserveStart(std::move(ends), handout->free(), CoresAsked(view, head));
     const JobView* job = &head;
     while (handout->free() > 0 &&
            (job = view.jobs.NextAskingAtMost(handout->free(), order_, job)) != nullptr) {
@@ -62,23 +56,6 @@ class EasyBackfill final : public Policy {
       handout->Start(*job, cores);
       if (!ends_before) reserved.spare -= cores;
     }
-  }
-
-  static Reservation Reserve(const MachineView& view, const JobView& head, std::vector<End> ends,
-                             int free) {
-    for (const JobView& job : view.jobs.Running()) {
-      const int cores = job.cores.Count();
-      ends.push_back({SecondsLeft(view, job, cores), cores});
-    }
-    std::stable_sort(ends.begin(), ends.end(),
-                     [](const End& a, const End& b) { return a.in_s < b.in_s; });
-    const int asked = CoresAsked(view, head);
-    for (const End& end : ends) {
-      free += end.cores;
-      if (free >= asked) return {end.in_s, free - asked};
-    }
-    return {};  // Cores that others are leaving are not free yet: nothing is promised, nobody
-                // waits.
   }
 
   const QueueOrder order_;

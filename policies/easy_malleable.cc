@@ -21,14 +21,15 @@
 // takes cores for whoever waits, so that a wide job may be overtaken without end.
 
 #include <algorithm>
-#include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "engine/base/check.h"
 #include "policies/job_size.h"
 #include "policies/queue_order.h"
 #include "policies/registry.h"
+#include "policies/reservation.h"
 
 namespace cosched {
 namespace {
@@ -44,13 +45,6 @@ struct Borrower {
   int cores;  // Once this decision is made.
 
   double Part() const { return static_cast<double>(cores - least) / std::max(1, most - least); }
-};
-
-// When the first of the queue will start, in seconds from now, and the cores beyond least sizes that
-// stay free then.
-struct HeadStart {
-  double in_s = std::numeric_limits<double>::infinity();
-  int spare = 0;
 };
 
 // The cores of the machine while they are being dealt out.
@@ -85,24 +79,13 @@ class Lending {
     if (!IsResizable(job)) allocation_.jobs[job.id] = Run{.cores = cores, .split = {}};
   }
 
-  HeadStart StartOf(const JobView& head) const {
-    struct End {
-      double in_s;
-      int cores;
-    };
-    std::vector<End> ends;
+  // Of the first of the queue, as soon as it fits beside the others' least sizes.
+  Reservation StartOf(const JobView& head) const {
+    std::vector<ExpectedEnd> ends;
     ends.reserve(holders_.size());
     for (const Holder& holder : holders_)
       ends.push_back({SecondsLeft(view_, *holder.job, holder.least), holder.least});
-    std::stable_sort(ends.begin(), ends.end(),
-                     [](const End& a, const End& b) { return a.in_s < b.in_s; });
-    const int asked = LeastOf(head);
-    int room = Room();
-    for (const End& end : ends) {
-      room += end.cores;
-      if (room >= asked) return {end.in_s, room - asked};
-    }
-    return {};
+    return ReserveStart(std::move(ends), Room(), LeastOf(head));
   }
 
   // Lends what is left over.
@@ -227,7 +210,7 @@ class EasyMalleable final : public Policy {
   Allocation Decide(const MachineView& view, const Event& event) override {
     if (!ChangesQueue(event)) return {};
     Lending lending(view, strategy_);
-    std::optional<HeadStart> reserved;  // For the first that does not fit.
+    std::optional<Reservation> reserved;  // For the first that does not fit.
     for (const JobView& job : view.jobs.Waiting(order_)) {
       const int least = lending.LeastOf(job);
       if (lending.Room() == 0) break;
@@ -235,7 +218,7 @@ class EasyMalleable final : public Policy {
         if (!reserved) reserved = lending.StartOf(job);
         continue;
       }
-      const bool may_delay = reserved && SecondsLeft(view, job, least) > reserved->in_s;
+      const bool may_delay = reserved && SecondsLeft(view, job, least) > reserved->start_s;
       if (may_delay && least > reserved->spare) continue;
       if (may_delay) reserved->spare -= least;
       lending.Start(job);

@@ -45,8 +45,10 @@ class Cosched:
         return result
 
     def try_(self, *arguments):
-        environment = {**os.environ, "COSCHED_LOCKS": str(self.folder)}
-        return subprocess.run([self.binary, *map(str, arguments)], capture_output=True, text=True, check=False, env=environment, cwd=self.folder)
+        return subprocess.run([self.binary, *map(str, arguments)], capture_output=True, text=True, check=False, env=self.environment(), cwd=self.folder)
+
+    def environment(self):
+        return {**os.environ, "COSCHED_LOCKS": str(self.folder)}
 
     def run(self, file="x.toml", *more):
         """Runs an experiment to its end; its run's folder."""

@@ -214,6 +214,7 @@ const Section<TraceConfig>& TraceSection() {
            .RecordedAs([](const T& trace) -> Json {
              return trace.malleable_share < 1 ? Json(trace.malleable_share) : Json();
            })
+           .Default("1")
            .OmittedWhereAbsent(),
        Key::Read({.name = "requests",
                   .type = "table",

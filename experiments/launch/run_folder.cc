@@ -7,12 +7,14 @@
 #include <sys/file.h>
 
 #include <algorithm>
+#include <chrono>
 #include <ctime>
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
+#include <thread>
 
 #include "engine/base/error.h"
 #include "experiments/config/experiment_json.h"
@@ -111,10 +113,18 @@ std::optional<Json> OwnManifest(const std::filesystem::path& run) {
   return manifest;
 }
 
-// Empty if another process holds it.
+UniqueFd Opened(const std::filesystem::path& folder) {
+  return UniqueFd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+// Empty if another process runs it. One that only looks (IsHeld) is soon done.
 UniqueFd Lock(const std::filesystem::path& folder) {
-  UniqueFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  return fd && flock(fd.get(), LOCK_EX | LOCK_NB) == 0 ? std::move(fd) : UniqueFd();
+  UniqueFd fd = Opened(folder);
+  while (fd && flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (flock(fd.get(), LOCK_SH | LOCK_NB) != 0) return {};
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return fd;
 }
 
 std::string RunName() {
@@ -307,12 +317,12 @@ std::filesystem::path NewRunFolder(const std::filesystem::path& parent) {
 
 bool IsRunning(const std::filesystem::path& run) {
   const std::optional<Json> manifest = OwnManifest(run);
-  return manifest && manifest->value("status", "") == "running" && !Lock(run);
+  return manifest && manifest->value("status", "") == "running" && IsHeld(run);
 }
 
 // Two who ask do not see each other.
 bool IsHeld(const std::filesystem::path& run) {
-  const UniqueFd fd(open(run.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const UniqueFd fd = Opened(run);
   return fd && flock(fd.get(), LOCK_SH | LOCK_NB) != 0;
 }
 
@@ -321,7 +331,7 @@ std::vector<std::filesystem::path> UnfinishedRuns(const std::filesystem::path& r
   std::vector<std::filesystem::path> runs = NewestRunsBelow(results / experiment);
   std::erase_if(runs, [](const std::filesystem::path& run) {
     const std::optional<Json> manifest = OwnManifest(run);
-    return !manifest || manifest->value("status", "") != "running" || !Lock(run);
+    return !manifest || manifest->value("status", "") != "running" || IsHeld(run);
   });
   return runs;
 }
@@ -331,7 +341,7 @@ std::string KernelRatesOfLatest(const std::filesystem::path& results, const Swee
   for (const std::filesystem::path& run : NewestRunsBelow(results / sweep.name())) {
     const std::optional<Json> manifest = OwnManifest(run);
     if (!manifest || (manifest->value("status", "") == "running") != unfinished ||
-        !SameExperiment(run, *manifest, sweep, WithoutConditions) || !Lock(run)) {
+        !SameExperiment(run, *manifest, sweep, WithoutConditions) || IsHeld(run)) {
       continue;
     }
     const Json point = OwnManifest(PointFolder(run, sweep.points.front())).value_or(Json::object());

@@ -8,6 +8,7 @@
 
 #include "engine/base/did_you_mean.h"
 #include "experiments/config/option_refusal.h"
+#include "experiments/config/toml_table.h"
 #include "experiments/launch/plots.h"
 
 namespace cosched {
@@ -15,11 +16,7 @@ namespace {
 
 // A specification of a trace has none.
 bool HasWorkload(const std::filesystem::path& file) {
-  std::ifstream stream(file);
-  for (std::string line; std::getline(stream, line);) {
-    if (line.starts_with("[[workload]]")) return true;
-  }
-  return false;
+  return TomlTable::Load(file, {}).Has("workload");
 }
 
 // Of the comment that the file begins with.

@@ -74,8 +74,7 @@ StatusReply ControlThread::Status(int64_t id) {
   return status;
 }
 
-// A hosted tenant's job ends with this reason; a person's tenant ends after its step, which a pause
-// must not keep from ending.
+// A hosted tenant's job ends with this reason; a person's tenant ends after its step.
 void ControlThread::Stop(ControlServer::Client client, int64_t id) {
   const Split threads = pools_ != nullptr ? pools_->Current() : Split{0, 0};
   server_->Reply(client, OkReply{id, {}, threads, {}});
@@ -83,11 +82,15 @@ void ControlThread::Stop(ControlServer::Client client, int64_t id) {
     Send(ErrorMessage{kStopped});
     End(kStopped);
   }
-  if (pools_ != nullptr && demand_.Paused()) {
-    demand_.SetPaused(false);
-    Apply(ResizeCause::kControl);
-  }
+  EndPause();
   if (options_.on_stop) options_.on_stop();
+}
+
+// The step under way must end before the tenant can.
+void ControlThread::EndPause() {
+  if (pools_ == nullptr || !demand_.Paused()) return;
+  demand_.SetPaused(false);
+  Apply(ResizeCause::kControl);
 }
 
 }  // namespace cosched

@@ -174,6 +174,7 @@ void ControlThread::Run() {
     if (stopping_) return;
     if (demand_.Paused()) LookAtCpuset();  // Rarely done then; and this may be the resume.
     if (arrived) TakeWhatArrived();
+    if (options_.interrupted && options_.interrupted()) EndPause();
     LookAtCpuset();
     LookAtQuota();
     Halve();

@@ -61,6 +61,9 @@ struct ControlThreadOptions {
   // AtNode and the like on the one that asked. Must not call back. Null: not told.
   std::function<void(const ResizedMessage&)> on_resized = {};
   std::function<void()> on_stop = {};
+  // A person's: whether a signal has asked for an end, which a pause must not keep from coming. On
+  // the control thread. Null: no signal asks.
+  std::function<bool()> interrupted = {};
   // A hosted service's, on the control thread: what its host asks, and that it will not ask more.
   // Not called before Ready. Null: none is.
   std::function<void(const RequestPacket&)> on_requests = {};
@@ -151,6 +154,7 @@ class ControlThread {
   std::string TakeChange(const ControlRequest& request);
   StatusReply Status(int64_t id);
   void Stop(ControlServer::Client client, int64_t id);
+  void EndPause();
   // Ends the process, without destructors: the main thread may be in the middle of a step.
   [[noreturn]] void End(const char* why);
 

@@ -85,6 +85,7 @@ class InteractiveService {
                  ToString(resized.cause), resized.time.count());
     };
     control.on_stop = [this] { stopped_ = true; };
+    control.interrupted = [] { return Interrupted(); };
     if (!control.control.empty()) fmt::print(stderr, "{}\n", SteeringHint(options_.control));
     return control;
   }

@@ -194,6 +194,7 @@ class InteractiveTenant {
     control.threads = control.capacity = options_.threads;
     control.on_resized = [this](const ResizedMessage& resized) { Announce(resized); };
     control.on_stop = [this] { stopped_ = true; };
+    control.interrupted = [] { return tenant_interrupted != 0; };
     if (!control.control.empty()) progress_.Announce(SteeringHint(options_.control));
     return control;
   }

@@ -160,6 +160,13 @@ TEST_F(CtlTest, SetsPausesResumesAndStops) {
   EXPECT_EQ(tenant.output.rfind("lenet5 train batch 64: ", 0), 0u) << tenant.output;
 }
 
+// A pause holds the step under way, which must end before the tenant can.
+TEST_F(CtlTest, ASignalEndsAPausedTenantToo) {
+  EXPECT_EQ(Ctl({"pause"}).output.rfind("paused, in ", 0), 0u);
+  ASSERT_EQ(kill(tenant_.pid(), SIGTERM), 0);
+  EXPECT_EQ(tenant_.End().exit_code, 130);
+}
+
 // {2, 2} on two cores is two threads, of which one helps the other where it has no node to run.
 TEST_F(CtlTest, SaysWhatWasWantedWhereItIsMoreThanTheCores) {
   const CommandOutcome run = Ctl({"set", "inter=2", "intra=2"});

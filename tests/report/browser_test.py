@@ -5,6 +5,7 @@ long reports of a few and of many cells take until the browser has drawn them.""
 import base64
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -84,6 +85,20 @@ class BrowserTest(unittest.TestCase):
         self.assertIn("certain", text)
         self.assertIn("run x.toml --no-plots", text)
         self.assertGreaterEqual(len(self.browser.find_elements(By.CSS_SELECTOR, "svg")), 7)
+
+    def test_gates_stand_beside_the_answer(self):
+        limits = {"makespan": "max = 2", "mean_turnaround": "max = 0.001"}
+        (self.folder / "gates.toml").write_text(experiment(name="gates", trials=8, tables="".join(
+            f'[[gate]]\nmetric = "{metric}"\npolicy = "equal-share"\nelasticity = "malleable"\nagainst = "strict"\n{limit}\n' for metric, limit in limits.items())))
+        said = self.cosched("run", "gates.toml", "--no-plots", code=1).stdout
+        text = self.open("gates", self.folder / re.search(r"results: (.*)", said)[1])
+        self.assertLess(text.index("1 of 2 gates fails."), text.index("Doubts and marks"))
+        rows = [row.text for row in self.browser.find_elements(By.XPATH, "//h2[@id='gates']/following-sibling::div[1]//tbody/tr")]
+        self.assertEqual(len(rows), 2)
+        for row, metric, limit, verdict in zip(rows, ("makespan_s", "mean_turnaround_s"), ("≤ 2", "≤ 0.001"), ("holds", "fails")):
+            self.assertRegex(row, rf"^equal-share malleable {metric} / that of strict {limit} [\d.]+ \[[\d.]+ [\d.]+\] 99.* 8 {verdict}")
+        self.open("no_gates", self.run_folder)
+        self.assertFalse(self.browser.find_elements(By.CSS_SELECTOR, "#gates, a[href='#gates']"))
 
     def test_tables_are_ordered_by_keys(self):
         self.open("keys", self.run_folder)

@@ -11,24 +11,9 @@ import time
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-SIMULATED = f"""name = "simulated"
-backend = "simulated"
-trials = 2
-policies = ["strict", "equal-share"]
-elasticity = ["malleable"]
-[machine]
-topology = "core:4 pu:1"
-profile = "{ROOT}/experiments/profiles/example.json"
-[trace]
-jobs = 6
-gap = {{ distribution = "fixed", mean_s = 2.0 }}
-[[workload]]
-model = "resnet20"
-batch = 32
-steps = 60
-cores = {{ min = 1, preferred = 2, max = 4 }}
-"""
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from simulated_experiment import Cosched  # noqa: E402
+
 # Real tenants, which train until they are interrupted.
 LIVE = """name = "live"
 trials = 1
@@ -44,7 +29,7 @@ steps = 1000000
 cores = { min = 1, preferred = 1, max = 1 }
 """
 PATIENCE = 120  # Seconds, on a machine that is busy.
-COSCHED = None  # Given on the command line.
+BINARY = None  # Given on the command line.
 
 
 class Tmux:
@@ -84,19 +69,12 @@ class WatchTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.folder = Path(folder.name)
-        cls.environment = {**os.environ, "COSCHED_LOCKS": str(cls.folder)}
-        (cls.folder / "simulated.toml").write_text(SIMULATED)
+        cls.cosched = Cosched(BINARY, cls.folder, name="simulated", trials=1)
         (cls.folder / "live.toml").write_text(LIVE)
-        cls.cosched("run", "simulated.toml", "--no-plots")
-
-    @classmethod
-    def cosched(cls, *arguments, code=0):
-        result = subprocess.run([COSCHED, *arguments], capture_output=True, text=True, check=False, env=cls.environment, cwd=cls.folder)
-        assert result.returncode == code, result.stderr
-        return result.stdout + result.stderr
+        cls.cosched.run()
 
     def watch(self, *arguments, **options):
-        terminal = Tmux(self.folder, f"'{COSCHED}' watch {' '.join(arguments)}", **options)
+        terminal = Tmux(self.folder, f"'{BINARY}' watch {' '.join(arguments)}", **options)
         self.addCleanup(terminal.close)
         return terminal
 
@@ -132,7 +110,7 @@ class WatchTest(unittest.TestCase):
         terminal.wait(r"exit code 0")
 
     def test_a_run_that_goes_on_and_its_end(self):
-        run = subprocess.Popen([COSCHED, "run", "live.toml", "--no-plots"], env=self.environment, cwd=self.folder,
+        run = subprocess.Popen([BINARY, "run", "live.toml", "--no-plots"], env=self.cosched.environment(), cwd=self.folder,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(run.wait)
         self.addCleanup(run.terminate)
@@ -180,18 +158,18 @@ class WatchTest(unittest.TestCase):
             self.assertNotRegex(terminal.screen("-e"), coloured)
 
     def test_without_a_terminal_one_frame_is_printed(self):
-        text = self.cosched("watch", "simulated")
+        text = self.cosched("watch", "simulated").stdout
         self.assertRegex(text, r"cell +1: [\s\S]*looking back[\s\S]*last decisions")
         self.assertNotIn("\x1b", text)
-        self.assertRegex(self.cosched("watch", "simulated", "--cell", "2", "--at", "1"), r"cell +2: [\s\S]* 1\.00 s of")
-        self.assertIn("--cell", self.cosched("watch", "simulated", "--cell", "5", code=2))
-        self.assertIn("there is no run", self.cosched("watch", "nothing", code=2))
+        self.assertRegex(self.cosched("watch", "simulated", "--cell", "2", "--at", "1").stdout, r"cell +2: [\s\S]* 1\.00 s of")
+        self.assertIn("--cell", self.cosched("watch", "simulated", "--cell", "5", code=2).stderr)
+        self.assertIn("there is no run", self.cosched("watch", "nothing", code=2).stderr)
         terminal = self.watch("simulated", terminal="dumb")
         self.assertRegex(terminal.wait(r"exit code 0"), r"last decisions")
 
 
 if __name__ == "__main__":
-    COSCHED = os.path.abspath(sys.argv.pop(1))
+    BINARY = os.path.abspath(sys.argv.pop(1))
     if not shutil.which("tmux"):
         print("Skipped\nneeds tmux")
         sys.exit(0)

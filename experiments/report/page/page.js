@@ -124,6 +124,7 @@ function sectionOf(section, index) {
   const head = swept ? "h3" : "h2";
   const add = (word, title, content) => content.length && parts.push(el(head, { id: id(word) }, title), ...content.filter(Boolean));
   add("answer", "Question and answer", answer(section, data.runs));
+  add("gates", "Gates", gatesOf(section));
   add("doubts", "Doubts and marks", doubts(section));
   add("tables", "Medians", mediansTable(section));
   const questions = questionsOf(section).filter(({ question }) => question.rows.length > 0);
@@ -146,6 +147,7 @@ function page() {
   const swept = sweepsOf(data.sections);
   if (swept.length > 0) links.unshift(["sweep", "Over all points"]);
   if (judged) links.unshift(["claims", "Claims"]);
+  if (data.sections.length === 1 && gatesOf(data.sections[0]).length > 0) links.splice(links.findIndex(([id]) => id === "doubts"), 0, ["gates", "Gates"]);
   report.append(el("nav", { "aria-label": "Parts of this report" }, ...[...links, ["environment", "Environment"], ["repeat", "How to repeat it"]].map(([id, text]) => el("a", { href: `#${id}` }, text))));
   if (judged) report.append(el("h2", { id: "claims" }, "Claims"), ...judged);
   report.append(...swept.flatMap((points, index) => [el("h2", { id: `sweep${index || ""}` }, "Over the points of the sweep"), ...overPoints(points)]), ...sections.flat());

@@ -8,6 +8,7 @@
 
 #include "experiments/records/csv.h"
 #include "tests/experiments/cli/cli_fixture.h"
+#include "tests/experiments/cli/noisy_experiment.h"
 
 namespace cosched {
 namespace {
@@ -19,25 +20,8 @@ using ::testing::Not;
 class CompareCliTest : public CliTest {
  protected:
   CompareCliTest() {
-    WriteText(folder_.path() / "noisy.toml", R"(name = "x"
-backend = "simulated"
-trials = 10
-policies = ["strict", "equal-share"]
-elasticity = ["rigid", "malleable"]
-[machine]
-topology = "core:4 pu:1"
-profile = ")" COSCHED_SOURCE_DIR R"(/experiments/profiles/example.json"
-[simulation]
-noise = 0.05
-[trace]
-jobs = 12
-gap = { distribution = "normal", mean_s = 0.3, sd_s = 0.05 }
-[[workload]]
-model = "resnet20"
-batch = 32
-steps = 20
-cores = { min = 1, preferred = 2, max = 4 }
-)");
+    WriteText(folder_.path() / "noisy.toml",
+              NoisyExperiment("trials = 10\nelasticity = [\"rigid\", \"malleable\"]\n"));
   }
 
   // The new run's folder below this one.

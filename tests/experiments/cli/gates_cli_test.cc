@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/experiments/cli/cli_fixture.h"
+#include "tests/experiments/cli/noisy_experiment.h"
 
 namespace cosched {
 namespace {
@@ -17,30 +18,13 @@ using ::testing::Not;
 class GatesCliTest : public CliTest {
  protected:
   GatesCliTest() {
-    WriteText(folder_.path() / "g.toml", R"(name = "x"
-backend = "simulated"
-trials = 6
-policies = ["strict", "equal-share"]
-baseline = "strict"
-[machine]
-topology = "core:4 pu:1"
-profile = ")" COSCHED_SOURCE_DIR R"(/experiments/profiles/example.json"
-[simulation]
-noise = 0.05
-[trace]
-jobs = 8
-gap = { distribution = "normal", mean_s = 0.3, sd_s = 0.05 }
-[[workload]]
-model = "resnet20"
-batch = 32
-steps = 20
-cores = { min = 1, preferred = 2, max = 4 }
-[[gate]]
+    WriteText(folder_.path() / "g.toml",
+              NoisyExperiment("trials = 6\nbaseline = \"strict\"\n", R"([[gate]]
 metric = "makespan"
 policy = "equal-share"
 against = "strict"
 max = 2
-)");
+)"));
   }
   Ended RunIt(const std::vector<std::string>& more) {
     std::vector<std::string> arguments = {"run", "g.toml", "--no-plots"};

@@ -1,13 +1,18 @@
 // Runs that are taken up again: cells of another binary, machine or file content are not mixed in
 // silence, and the manifest says what was accepted, what ran anew and in which order.
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 
+#include <chrono>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "engine/base/error.h"
+#include "engine/base/unique_fd.h"
 #include "experiments/launch/run_folder.h"
 #include "experiments/records/content_hash.h"
 #include "experiments/records/output_file.h"
@@ -88,6 +93,25 @@ TEST_F(ResumeTest, TheSameConditionsAreNoDifference) {
   const RunFolder run = RunFolder::Resume(results_, Load(), Context());
   EXPECT_EQ(run.path(), path);
   EXPECT_THAT(Manifest(path)["resumed"][0]["differences"], IsEmpty());
+}
+
+// `cosched watch` and `runs list` look whether somebody runs it; that is no run.
+TEST_F(ResumeTest, WhoLooksWhetherItRunsIsNotInTheWay) {
+  const std::filesystem::path path = NewRun(Load());
+  UniqueFd looks(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ASSERT_EQ(flock(looks.get(), LOCK_SH), 0);
+  EXPECT_FALSE(IsRunning(path));
+  std::thread looking([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    looks.Reset();
+  });
+  {
+    const RunFolder run = RunFolder::Resume(results_, Load(), Context());
+    EXPECT_EQ(run.path(), path);
+    EXPECT_TRUE(IsRunning(path));
+    EXPECT_THAT(Refusal(Load()), HasSubstr("no unfinished run"));
+  }
+  looking.join();
 }
 
 TEST_F(ResumeTest, AnotherBinaryOrMachineIsRefusedAndEachDifferenceNamed) {
