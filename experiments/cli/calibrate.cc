@@ -51,7 +51,7 @@ void CheckOut(const std::string& out) {
 }
 
 // The programs that a word of --workloads means.
-std::vector<TenantSpec> ProgramsOf(const std::string& word) {
+std::vector<TenantSpec> ProgramsOf(const std::string& word, bool quick) {
   std::error_code ignored;
   if (IsModelName(word)) {
     TenantSpec spec;
@@ -63,7 +63,7 @@ std::vector<TenantSpec> ProgramsOf(const std::string& word) {
                  "an experiment file, " + ModelNames());
   }
   std::vector<TenantSpec> programs;
-  for (const WorkloadConfig& workload : SweptWorkloads(word)) {
+  for (const WorkloadConfig& workload : SweptWorkloads(word, quick)) {
     if (workload.spec.IsCommand() &&
         workload.spec.command.progress.kind == ProgressSource::Kind::kNone) {
       RefuseOption("--workloads",
@@ -78,10 +78,10 @@ std::vector<TenantSpec> ProgramsOf(const std::string& word) {
 }
 
 // Each once; those that misbehave on purpose have no speed.
-std::vector<TenantSpec> Programs(const std::vector<std::string>& words) {
+std::vector<TenantSpec> Programs(const std::vector<std::string>& words, bool quick) {
   std::vector<TenantSpec> programs;
   for (const std::string& word : words) {
-    for (const TenantSpec& spec : ProgramsOf(word)) {
+    for (const TenantSpec& spec : ProgramsOf(word, quick)) {
       const bool known = std::any_of(programs.begin(), programs.end(), [&](const auto& other) {
         return ProgramName(other) == ProgramName(spec);
       });
@@ -142,7 +142,7 @@ int MeasurePrograms(const CalibrateArguments& arguments) {
   options.threads_per_core = topology.ThreadsPerCore();
   const std::string why_no_far_memory = WhyNoFarMemory(topology);
   if (why_no_far_memory.empty()) options.numa_nodes = NumaMap::Of(topology).Count();
-  std::vector<TenantSpec> programs = Programs(arguments.workloads);
+  std::vector<TenantSpec> programs = Programs(arguments.workloads, arguments.quick);
   const KernelRates rates = KernelRatesOption(arguments.kernel_rates);
   for (TenantSpec& program : programs) {
     program.rates = rates;

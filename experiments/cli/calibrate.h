@@ -11,7 +11,7 @@
 
 namespace cosched {
 
-// As on the command line.
+// As on the command line, but for `quick`, which is `cosched reproduce --quick`.
 struct CalibrateArguments {
   std::vector<std::string> workloads = {};
   double minutes = 4.8;
@@ -22,6 +22,7 @@ struct CalibrateArguments {
   std::string out = {};
   bool force = false;
   bool threads_are_cores = false;  // --smt threads
+  bool quick = false;              // Of files of figures: the programs that --quick leaves.
 };
 
 // Measures the workloads and writes the profile; tells its progress on stderr and what it found on

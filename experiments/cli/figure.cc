@@ -50,7 +50,8 @@ FigureRun RunCalibratedValidation(const std::filesystem::path& file, const Figur
                              : MeasurePrograms({.workloads = {file.string()},
                                                 .minutes = figure.calibrate_minutes,
                                                 .out = profile,
-                                                .force = options.force});
+                                                .force = options.force,
+                                                .quick = options.quick});
   if (calibrated == kInterrupted) return {.interrupted = true};
   if (calibrated != 0) return {.failure = "its programs could not be calibrated"};
   const ValidationRun validation = RunValidation({.experiments = {file.string()},

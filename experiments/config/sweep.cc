@@ -340,8 +340,9 @@ Sweep LoadSweep(const TomlTable& file, const std::vector<std::string>& overrides
   return sweep;
 }
 
-std::vector<WorkloadConfig> SweptWorkloads(const std::filesystem::path& file) {
-  const TomlTable root = TomlTable::Load(file, {});
+std::vector<WorkloadConfig> SweptWorkloads(const std::filesystem::path& file, bool quick) {
+  const TomlTable written = TomlTable::Load(file, {});
+  const TomlTable root = quick ? written.With(QuickOverrides(written)) : written;
   const std::vector<Axis> axes = ReadAxes(root.Table("sweep"));
   std::vector<WorkloadConfig> workloads;
   std::vector<size_t> chosen(axes.size(), 0);

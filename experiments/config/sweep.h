@@ -68,8 +68,8 @@ std::vector<std::string> QuickOverrides(const TomlTable& file);
 Sweep SinglePoint(const ExperimentConfig& config);
 
 // LoadWorkloads() of each point, one behind the other, but for those that lack a library, or a file
-// which the figure was to prepare. Throws InputError.
-std::vector<WorkloadConfig> SweptWorkloads(const std::filesystem::path& file);
+// which the figure was to prepare. quick: with the values of [quick]. Throws InputError.
+std::vector<WorkloadConfig> SweptWorkloads(const std::filesystem::path& file, bool quick = false);
 
 // Where a point's cells are.
 std::filesystem::path PointFolder(const std::filesystem::path& run, const SweepPoint& point);

@@ -203,6 +203,11 @@ TEST_F(SweepTest, ProgramsAreThoseOfAllPointsThatHaveTheirFiles) {
                                     "increment pipeline, 3 stages of 0 ms, 8 items"));
   WriteText(file_, std::string(kBase) + "[sweep]\nworkload.net.batch = [1, 2]\n");
   EXPECT_EQ(SweptWorkloads(file_).size(), 2U);
+  WriteText(file_,
+            std::string(kBase) +
+                "[sweep]\nworkload.net.batch = [1, 2]\n[quick]\nsweep.workload.net.batch = [4]\n");
+  ASSERT_EQ(SweptWorkloads(file_, true).size(), 1U);
+  EXPECT_EQ(SweptWorkloads(file_, true)[0].spec.batch, 4);
   WriteText(file_, kBase);
   EXPECT_EQ(SweptWorkloads(file_).size(), 1U);
 }
