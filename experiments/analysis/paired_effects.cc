@@ -86,7 +86,7 @@ int FewestTrials(double alpha) {
   return trials;
 }
 
-// "5 trials can show 18 % here, about 40 would show 5 %". REQUIRES: all have as many pairs.
+// "5 trials can tell differences of 18 % and more; 5 % takes about 40". REQUIRES: all have as many pairs.
 std::string PowerText(const std::vector<const NamedEffect*>& effects, size_t comparisons) {
   const double alpha = kEffectAlpha / static_cast<double>(comparisons);
   double least = effects.front()->effect.spread, most = least;
@@ -110,8 +110,8 @@ std::string PowerText(const std::vector<const NamedEffect*>& effects, size_t com
     return fmt::format("{}{} would show {:.0f} %", cannot, shows ? ", which" : "; " + needed,
                        kWorthFinding * 100);
   }
-  return fmt::format("{} trials can show {} here, {} would show {:.0f} %", pairs,
-                     RangeText(*smallest, *largest), needed, kWorthFinding * 100);
+  return fmt::format("{} trials can tell differences of {} and more; {:.0f} % takes {}", pairs,
+                     RangeText(*smallest, *largest), kWorthFinding * 100, needed);
 }
 
 }  // namespace

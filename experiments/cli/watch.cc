@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "engine/base/error.h"
+#include "experiments/os/exit_code.h"
+#include "experiments/os/interrupt.h"
 #include "experiments/watch/frame.h"
 #include "experiments/watch/terminal.h"
 #include "experiments/watch/watch_session.h"
@@ -26,12 +30,16 @@ struct WatchArguments {
   bool once = false;
 };
 
-void WatchOrPrint(const WatchArguments& arguments) {
+// Returns the exit code.
+int WatchOrPrint(const WatchArguments& arguments) {
+  const SignalScope signals;
   WatchSession session(WatchedRun(arguments.run, arguments.results));
   if (arguments.cell) session.ChooseCell(*arguments.cell);
   if (arguments.at) session.ChooseTime(*arguments.at);
-  if (!arguments.once && WatchOnTerminal(&session)) return;
+  if (!arguments.once && WatchOnTerminal(&session)) return Interrupted() ? kInterrupted : 0;
   fmt::print("{}", FrameText(session.Draw(kTextColumns, 0)));
+  if (std::fflush(stdout) != 0) throw OutputError("standard output can't be written");
+  return 0;
 }
 
 }  // namespace
@@ -49,10 +57,7 @@ void AddWatchCommand(CLI::App& app, int* exit_code) {
   command->add_option("--at", arguments->at, "The second of the cell to look at");
   command->add_flag("--once", arguments->once,
                     "Print what is seen now, once, and end; as it does where there is no terminal");
-  command->callback([arguments, exit_code] {
-    WatchOrPrint(*arguments);
-    *exit_code = 0;
-  });
+  command->callback([arguments, exit_code] { *exit_code = WatchOrPrint(*arguments); });
 }
 
 }  // namespace cosched

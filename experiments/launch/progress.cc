@@ -1,6 +1,7 @@
 #include "experiments/launch/progress.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +16,13 @@ constexpr auto kBetweenDraws = std::chrono::milliseconds(100);
 
 double Seconds(std::chrono::steady_clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
+}
+
+// Of the terminal, but for its last one, where a cursor may wrap.
+size_t Columns() {
+  winsize size = {};
+  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+  return known ? size.ws_col - 1U : 79;
 }
 
 const char* JobsWord(int jobs) { return jobs == 1 ? "job" : "jobs"; }
@@ -64,11 +72,17 @@ void ProgressLine::End(const Cell* cell, const std::string& problem) {
   Clear();
   if (!problem.empty()) {
     fmt::print(stderr, "[{}/{}] {}: {}\n", done_, total_, cell->name_, problem);
-  } else if (!terminal_) {
+  } else if (TellsEnd()) {
     fmt::print(stderr, "[{}/{}] {}: {} {} in {:.1f} s{}\n", done_, total_, cell->name_, cell->jobs_,
                JobsWord(cell->jobs_), Seconds(last_end_ - cell->started_), TimeLeft());
   }
   Draw();
+}
+
+bool ProgressLine::TellsEnd() {
+  if (terminal_ || (last_end_ - told_ < kBetweenLines && done_ < total_)) return false;
+  told_ = last_end_;
+  return true;
 }
 
 void ProgressLine::OnCellsDone(size_t done) {
@@ -92,8 +106,13 @@ void ProgressLine::Draw() {
   if (!terminal_) return;
   drawn_ = SteadyClock::now().time_since_epoch().count();
   const size_t filled = kBarWidth * done_ / total_;
-  fmt::print(stderr, "\r\x1b[K[{}{}] {}/{} cells  {}{}", std::string(filled, '#'),
-             std::string(kBarWidth - filled, '.'), done_, total_, Running(), TimeLeft());
+  // A line that is too long would not be drawn over, but go on below.
+  const std::string bar = std::string(filled, '#') + std::string(kBarWidth - filled, '.');
+  const std::string count = fmt::format("{}/{} cells{}", done_, total_, TimeLeft());
+  const std::string line = fmt::format("{}  {}", count, Running());
+  const size_t columns = Columns();
+  const bool has_bar = line.size() + bar.size() + 4 <= columns;
+  fmt::print(stderr, "\r\x1b[K{}", (has_bar ? "[" + bar + "] " + line : line).substr(0, columns));
   std::fflush(stderr);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // How far a run is, on stderr: a bar on a terminal (cells done, what runs now and its jobs, time
-// left), a line a cell otherwise. Thread-safe: cells that run side by side each have a Cell.
+// left); otherwise a line when a cell has ended, of cells that take less than a second one in each.
+// Thread-safe: cells that run side by side each have a Cell.
 
 #include <atomic>
 #include <chrono>
@@ -48,8 +49,11 @@ class ProgressLine {
   void DrawSometimes();
   void Draw();
   void Clear() const;
+  bool TellsEnd();
   std::string Running() const;
   std::string TimeLeft() const;
+
+  static constexpr std::chrono::seconds kBetweenLines{1};
 
   const bool terminal_;
   const size_t done_before_;
@@ -57,8 +61,9 @@ class ProgressLine {
   const SteadyClock::time_point started_ = SteadyClock::now();
   std::atomic<SteadyClock::rep> drawn_ = 0;  // When, since the clock's epoch.
 
-  std::mutex mutex_;                             // Guards all below.
-  SteadyClock::time_point last_end_ = started_;  // When a cell ended last.
+  std::mutex mutex_;                                         // Guards all below.
+  SteadyClock::time_point last_end_ = started_;              // When a cell ended last, …
+  SteadyClock::time_point told_ = started_ - kBetweenLines;  // … and when one was told of.
   size_t done_;
   std::vector<const Cell*> running_;
 };

@@ -15,6 +15,7 @@
 #include "experiments/analysis/numeric_columns.h"
 #include "experiments/records/manifest_file.h"
 #include "experiments/report/cell_data.h"
+#include "policies/registry.h"
 
 namespace cosched {
 namespace {
@@ -48,6 +49,7 @@ class ReportWriter {
   Json Take() {
     AddRows();
     return {{"command", options_.command},
+            {"policies", std::move(policies_)},
             {"sections", std::move(sections_)},
             {"runs", std::move(runs_)}};
   }
@@ -76,6 +78,8 @@ class ReportWriter {
     ForEachNumericColumn<CellSummary>(
         [&](std::string_view name, const auto& /*number*/) { json["columns"].push_back(name); });
     json["cells"] = Json::array();
+    for (const Json& policy : manifest.value("/experiment/policies"_json_pointer, Json::array()))
+      if (policy.is_string()) AddPolicy(policy);
     for (const CellKey& key : WholeCells(run)) {
       try {
         json["cells"].push_back(CellOf(run, key, json["cells"].size()));
@@ -84,6 +88,11 @@ class ReportWriter {
       }
     }
     return json;
+  }
+
+  // Those of cosched's own; what another one does its experiment says.
+  void AddPolicy(const std::string& name) {
+    if (const PolicyInfo* const policy = FindPolicy(name)) policies_[name] = policy->summary;
   }
 
   // place: in the list of its run's.
@@ -144,7 +153,7 @@ class ReportWriter {
   }
 
   const ReportOptions& options_;
-  Json sections_ = Json::array(), runs_ = Json::array();
+  Json policies_ = Json::object(), sections_ = Json::array(), runs_ = Json::array();
   std::vector<ShownCell> shown_;
 };
 

@@ -19,7 +19,7 @@ struct ReportOptions {
   int most_shown_rows = 200'000;  // Of jobs and grants of all cells; later trials are without.
 };
 
-// {"command", "sections", "runs"}. A section is a comparison: one of all runs that are no sweeps, and one
+// {"command", "policies", "sections", "runs"}. A section is a comparison: one of all runs that are no sweeps, and one
 // of each point of a sweep; "runs" of it are places in the list of runs, of which a sweep's points are some.
 // Throws InputError as CompareRuns.
 nlohmann::ordered_json ReportData(const std::vector<std::filesystem::path>& runs,

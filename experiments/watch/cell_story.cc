@@ -16,6 +16,8 @@ namespace {
 constexpr double kLongestSpeedWindow_s = 60;
 // Decisions that moved nothing, between two that did, of which one frame looks at no more.
 constexpr size_t kMostLookedAt = 5000;
+// Decisions among which that of a grant is looked for.
+constexpr std::ptrdiff_t kLatest = 50;
 
 std::optional<int64_t> NumberIn(std::string_view text) {
   int64_t number = 0;
@@ -189,7 +191,7 @@ void CellStory::TellSpeed(const StoryJob& job, double time, TenantMoment* tenant
     before = &begin;
   }
   const double window = now.time - before->time;
-  if (window <= 0) return;
+  if (window <= 0 || now.steps == 0) return;
   const bool images = now.images > 0;
   tenant->unit = images ? SpeedUnit::kImages : SpeedUnit::kSteps;
   const int64_t done = images ? now.images - before->images : now.steps - before->steps;
@@ -256,8 +258,35 @@ std::string CellStory::MovesOf(const StoryDecision& decision) const {
   return moves;
 }
 
+// A decision's row comes when all its grants have settled: grants of whole cores, in a cell that
+// runs, which none of the latest rows tells of.
+std::optional<DecisionMoment> CellStory::Untold(double time) const {
+  const auto later = std::ranges::upper_bound(decisions_, time, {}, &StoryDecision::time);
+  const auto first = later - std::min<std::ptrdiff_t>(later - decisions_.begin(), kLatest);
+  const double since = first == decisions_.begin() ? 0 : first->time;
+  StoryDecision untold = {.time = time};
+  for (const StoryJob& job : jobs_) {
+    const Hold* const hold = job.holds.empty() ? nullptr : HoldAt(job, time);
+    if (hold == nullptr || hold->time < since || hold->amount != hold->cores.Count()) continue;
+    const std::string cores =
+        hold->cores.Empty() ? std::string(kPauseText) : hold->cores.ToString();
+    const std::string word = fmt::format(" {}={} ", job.id, cores);
+    const auto tells = [&word](const StoryDecision& decision) {
+      return fmt::format(" {} ", decision.allocation).find(word) != std::string::npos;
+    };
+    if (std::any_of(first, later, tells)) continue;
+    untold.time = std::min(untold.time, hold->time);
+    untold.allocation += word.substr(1);
+  }
+  if (untold.allocation.empty()) return std::nullopt;
+  return DecisionMoment{untold.time, "being carried out", MovesOf(untold)};
+}
+
 void CellStory::TellDecisions(double time, size_t most, CellMoment* moment) const {
   const auto later = std::ranges::upper_bound(decisions_, time, {}, &StoryDecision::time);
+  if (!whole_) {
+    if (auto untold = Untold(time)) moment->decisions.push_back(std::move(*untold));
+  }
   size_t looked_at = 0;
   for (auto at = later; at != decisions_.begin() && moment->decisions.size() < most;) {
     --at;

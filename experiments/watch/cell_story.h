@@ -72,6 +72,7 @@ class CellStory {
   void Saw(double time);
   void TellTenant(const StoryJob& job, double time, size_t most_waiting, CellMoment* moment) const;
   void TellDecisions(double time, size_t most, CellMoment* moment) const;
+  std::optional<DecisionMoment> Untold(double time) const;
   std::string MovesOf(const StoryDecision& decision) const;
   static const Hold* HoldAt(const StoryJob& job, double time);
   static const Sample* SampleAt(const StoryJob& job, double time);

@@ -12,6 +12,7 @@ namespace cosched {
 namespace {
 
 constexpr size_t kFewestDecisions = 4, kMostServices = 6;
+constexpr char kCut = '~';  // What goes on, but not here.
 
 // One line; anything that is not printable ASCII is a '?'.
 std::string Printable(std::string_view text) {
@@ -139,8 +140,8 @@ FrameLine Cores(const FrameSubject& subject) {
   line.push_back(
       {fmt::format("{} granted ({})", cores, moment.granted.ToString()), FrameStyle::kPlain});
   if (!moment.runnable) return line;
-  line.push_back({fmt::format("; {} thread{} want{} to run: ", *moment.runnable,
-                              *moment.runnable == 1 ? "" : "s", *moment.runnable == 1 ? "s" : ""),
+  line.push_back({fmt::format("; {} of their threads want{} to run: ", *moment.runnable,
+                              *moment.runnable == 1 ? "s" : ""),
                   FrameStyle::kPlain});
   const double over = *moment.Oversubscription();
   line.push_back(
@@ -165,7 +166,7 @@ struct TenantWidths {
 };
 
 std::string Cut(const std::string& text, size_t width) {
-  return text.size() <= width ? text : text.substr(0, width - 1) + "~";
+  return text.size() <= width ? text : text.substr(0, width - 1) + kCut;
 }
 
 FrameLine TenantHead(size_t columns) {
@@ -277,10 +278,13 @@ FrameLine KeysLine(size_t columns) {
 
 void Clip(size_t columns, Frame* frame) {
   for (FrameLine& line : *frame) {
+    const bool is_cut = Width(line) > columns;
     size_t room = columns;
     for (FrameSpan& span : line) {
+      const bool is_last = is_cut && span.text.size() >= room && room > 0;
       if (span.text.size() > room) span.text.resize(room);
       room -= span.text.size();
+      if (is_last) span.text.back() = kCut;
     }
   }
 }
@@ -332,19 +336,23 @@ Frame DrawFrame(const FrameSubject& subject, int columns, int rows) {
 
 Frame DrawHelp(int columns, int rows) {
   constexpr std::array kLines{
-      "left, right     a little earlier, later     Home, End   begin, end (of one that runs: now)",
-      "PgUp, PgDn      ten times as much           space       plays from there, or pauses",
-      "n or Tab, p     next, previous cell         up, down    other jobs of a long list",
-      "q               quit                        ?           back",
+      "left, right  earlier, later            PgUp, PgDn  ten times as much",
+      "Home         the cell's begin          End         its end; of a live one, now",
+      "n, p         next, previous cell       g, G        first, last cell",
+      "space        plays the cell in about 20 s, and pauses; at now: stays",
+      "up, down     other jobs of a long list  q  quit     ?  back",
       "",
-      "A cell is one policy with one kind of jobs in one trial. Times count from its begin.",
-      "state    runs, paused (it has no core for now) or waits (it was not started yet)",
+      "A cell is one policy with one kind of jobs in one trial; times count from its",
+      "begin. 'left' of a run is by how fast its latest cells ended.",
+      "state    runs, paused (no core for now) or waits (not started yet)",
       "cores    how many it has by its latest grant, and which",
       "threads  2/4: of 4 compute threads 2 want to run at this moment",
       "steps    done, of all that it is to do",
-      "speed    over the last two seconds, or longer where a step takes longer",
-      "Oversubscribed by 50 %: for each core, half a thread too many wants to run.",
-      "Queue: requests that no server has yet. Decisions of the policy: why, and what moved.",
+      "speed    over the last two seconds, or longer where a step takes longer;",
+      "         - until a step is done",
+      "Oversubscribed by 50 %: for each core, half a thread of these jobs too many",
+      "wants to run. What others do on the machine is seen when a cell is over: marks.",
+      "Queue: requests that no server has yet. Decisions: why, and what they moved.",
   };
   Frame frame = {{{"cosched watch", FrameStyle::kTitle}}, {}};
   for (const char* const line : kLines) frame.push_back(Plain(line));

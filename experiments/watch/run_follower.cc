@@ -21,6 +21,8 @@ using Json = nlohmann::ordered_json;
 constexpr int kTimesAsLong = 4000;
 // Cells that have not begun, of which other looks see no more.
 constexpr size_t kMostLeft = 4;
+// By so many ends it tells how fast cells end.
+constexpr size_t kPaceOf = 40;
 // Whether anybody still runs it is asked so often.
 constexpr std::chrono::seconds kBetweenLocks(2);
 
@@ -97,7 +99,7 @@ CellState RunFollower::StateOf(const WatchedCell& cell) const {
 
 // most_left: after so many cells that have not begun it stops; those that ended may be run anew,
 // which only a whole look sees.
-void RunFollower::Look(SteadyClock::time_point now, size_t most_left) {
+void RunFollower::Look(size_t most_left) {
   const bool whole = most_left >= cells_.size();
   size_t left = 0;
   for (size_t i = 0; i < cells_.size() && left < most_left; ++i) {
@@ -110,12 +112,9 @@ void RunFollower::Look(SteadyClock::time_point now, size_t most_left) {
     left += cell.state == CellState::kLeft ? 1 : 0;
     if (!Ended(cell)) continue;
     latest_ended_ = i;
-    latest_end_ = now;
+    ends_.push_back(TimeOf(CellFolder(cell.run, cell.key) / kCellFileName));
   }
-  const size_t ended = Count(CellState::kDone) + Count(CellState::kFailed);
-  // Before the first look nobody knows when cells ended.
-  if (!ended_at_first_) first_end_ = now;
-  ended_at_first_ = ended_at_first_.value_or(ended);
+  std::ranges::sort(ends_);
 }
 
 void RunFollower::Refresh(SteadyClock::time_point now) {
@@ -125,9 +124,9 @@ void RunFollower::Refresh(SteadyClock::time_point now) {
     status_ = IsHeld(path_) ? "running" : "stopped";
     next_lock_ = now + kBetweenLocks;
   }
-  if (!changed && now < next_look_) return Look(now, kMostLeft);
+  if (!changed && now < next_look_) return Look(kMostLeft);
   const SteadyClock::time_point begin = SteadyClock::now();
-  Look(now, cells_.size());
+  Look(cells_.size());
   next_look_ = now + kTimesAsLong * (SteadyClock::now() - begin);
 }
 
@@ -135,14 +134,21 @@ size_t RunFollower::Count(CellState state) const {
   return static_cast<size_t>(std::ranges::count(cells_, state, &WatchedCell::state));
 }
 
-std::optional<double> RunFollower::SecondsLeft(SteadyClock::time_point now) const {
-  const size_t ended = Count(CellState::kDone) + Count(CellState::kFailed);
-  if (status_ != "running" || !ended_at_first_ || ended <= *ended_at_first_) return std::nullopt;
+// The pace of the latest ends, whoever saw them; the middle one, since a run may have rested.
+std::optional<double> RunFollower::SecondsLeft() const {
+  if (status_ != "running" || ends_.size() < 2) return std::nullopt;
   using Seconds = std::chrono::duration<double>;
-  const double each =
-      Seconds(latest_end_ - first_end_).count() / static_cast<double>(ended - *ended_at_first_);
-  const double since = Seconds(now - latest_end_).count();
-  return std::max(0.0, each * static_cast<double>(cells_.size() - ended) - since);
+  std::vector<double> gaps;
+  const size_t first = ends_.size() - std::min(ends_.size(), kPaceOf);
+  for (size_t i = first + 1; i < ends_.size(); ++i)
+    gaps.push_back(Seconds(ends_[i] - ends_[i - 1]).count());
+  const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
+  std::ranges::nth_element(gaps, middle);
+  const double since =
+      Seconds(std::filesystem::file_time_type::clock::now() - ends_.back()).count();
+  const size_t left_over = cells_.size() - Count(CellState::kDone) - Count(CellState::kFailed);
+  const double left = *middle * static_cast<double>(left_over);
+  return std::max(0.0, left - std::min(since, *middle));
 }
 
 }  // namespace cosched

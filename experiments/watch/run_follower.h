@@ -46,12 +46,12 @@ class RunFollower {
   size_t Count(CellState state) const;
   // The cell that ended last; nullopt: none has.
   std::optional<size_t> LatestEnded() const { return latest_ended_; }
-  // Until all cells are done, by those that this has seen end; nullopt: not known.
-  std::optional<double> SecondsLeft(SteadyClock::time_point now) const;
+  // Until all cells are done, by how fast the latest ones ended; nullopt: not known.
+  std::optional<double> SecondsLeft() const;
 
  private:
   void ReadManifest();
-  void Look(SteadyClock::time_point now, size_t most_left);
+  void Look(size_t most_left);
   bool IsRecorded(const WatchedCell& cell) const;  // It has begun and not ended.
   CellState StateOf(const WatchedCell& cell) const;
 
@@ -62,9 +62,8 @@ class RunFollower {
   std::vector<WatchedCell> cells_;
   std::optional<size_t> latest_ended_;
   SteadyClock::time_point next_look_, next_lock_;
-  // Cells that ended, at the first look and since; and when the latest one was seen to.
-  std::optional<size_t> ended_at_first_;
-  SteadyClock::time_point first_end_, latest_end_;
+  // Of the cells that ended: when their records were whole, the earliest first.
+  std::vector<std::filesystem::file_time_type> ends_;
 };
 
 }  // namespace cosched

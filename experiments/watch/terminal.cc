@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "experiments/os/interrupt.h"
+
 namespace cosched {
 namespace {
 
@@ -95,6 +97,8 @@ WatchKey KeyOfCode(int code) {
     case 'n':
     case '\t': return WatchKey::kNextCell;
     case 'p': return WatchKey::kPreviousCell;
+    case 'g': return WatchKey::kFirstCell;
+    case 'G': return WatchKey::kLastCell;
     case ' ': return WatchKey::kPlay;
     case '?':
     case 'h': return WatchKey::kHelp;
@@ -108,7 +112,7 @@ bool WatchOnTerminal(WatchSession* session) {
   if (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0) return false;
   const CursesScreen screen;
   if (!screen.Works()) return false;
-  while (!session->Over()) {
+  while (!session->Over() && !Interrupted()) {
     session->Refresh(WatchSession::SteadyClock::now());
     screen.Show(session->Draw(getmaxx(stdscr), getmaxy(stdscr)));
     timeout(static_cast<int>(session->Pause().count()));

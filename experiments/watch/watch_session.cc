@@ -62,16 +62,16 @@ void WatchSession::Follow() {
     return;
   }
   if (cell_) return;
-  const auto first = std::ranges::find_if(
-      cells, [](const WatchedCell& cell) { return cell.state != CellState::kLeft; });
-  if (first != cells.end()) LookBack(static_cast<size_t>(first - cells.begin()));
+  if (const auto cut = std::ranges::find(cells, CellState::kRuns, &WatchedCell::state);
+      cut != cells.end())
+    return Look(static_cast<size_t>(cut - cells.begin()));
+  ToCell(0, 1);
 }
 
 void WatchSession::Refresh(SteadyClock::time_point now) {
   run_.Refresh(now);
   if (cell_) cell_->Refresh();
   if (follows_ || !cell_) Follow();
-  was_running_ = was_running_ || Running();
   Play(now);
   refreshed_ = now;
 }
@@ -98,19 +98,22 @@ void WatchSession::MoveTime(double by_s) {
 }
 
 void WatchSession::ChangeCell(int by) {
-  const std::vector<WatchedCell>& cells = run_.Cells();
   const std::optional<double> time = time_;
-  const bool had = cell_ != nullptr;
-  for (auto i = static_cast<std::ptrdiff_t>(index_) + (had ? by : 0);
-       i >= 0 && i < std::ssize(cells); i += by) {
+  if (!ToCell(static_cast<std::ptrdiff_t>(index_) + (cell_ ? by : 0), by)) return;
+  follows_ = false;
+  if (time && time_) time_ = std::min(*time, End());  // The same instant, to compare.
+}
+
+// The next one, from `from` on, that has begun. False: there is none.
+bool WatchSession::ToCell(std::ptrdiff_t from, int by) {
+  const std::vector<WatchedCell>& cells = run_.Cells();
+  for (std::ptrdiff_t i = from; i >= 0 && i < std::ssize(cells); i += by) {
     const CellState state = cells[static_cast<size_t>(i)].state;
     if (state == CellState::kLeft) continue;
-    follows_ = false;
-    if (state == CellState::kRuns) return Look(static_cast<size_t>(i));
-    LookBack(static_cast<size_t>(i));
-    if (time) time_ = std::min(*time, End());  // The same instant, to compare.
-    return;
+    state == CellState::kRuns ? Look(static_cast<size_t>(i)) : LookBack(static_cast<size_t>(i));
+    return true;
   }
+  return false;
 }
 
 void WatchSession::Press(WatchKey key) {
@@ -133,10 +136,21 @@ void WatchSession::Press(WatchKey key) {
     case WatchKey::kDown: ++first_tenant_; return;
     case WatchKey::kNextCell: return ChangeCell(1);
     case WatchKey::kPreviousCell: return ChangeCell(-1);
+    case WatchKey::kFirstCell:
+    case WatchKey::kLastCell: {
+      const bool first = key == WatchKey::kFirstCell;
+      if (ToCell(first ? 0 : std::ssize(run_.Cells()) - 1, first ? 1 : -1)) follows_ = false;
+      return;
+    }
     case WatchKey::kPlay:
       if (speed_) return speed_.reset();
-      if (!time_ && !CellRuns()) time_ = 0;  // From its end there is nothing to play.
-      if (time_) speed_ = RoundStep(End() / kPlaySeconds);
+      if (!time_ && CellRuns()) {  // The picture of now stays.
+        follows_ = false;
+        time_ = End();
+        return;
+      }
+      if (!time_) time_ = 0;  // From its end there is nothing to play.
+      speed_ = RoundStep(End() / kPlaySeconds);
       return;
     case WatchKey::kHelp: help_ = !help_; return;
   }
@@ -168,9 +182,13 @@ std::string WatchSession::CellStateText() const {
 }
 
 std::string WatchSession::Note() const {
-  if (run_.Status() == "stopped")
-    return "nobody runs it any more; cosched run --resume goes on with it";
-  if (was_running_ && !Running()) return fmt::format("the run has ended: {}", run_.Status());
+  const std::string of_cell = NoteOfCell();
+  if (run_.Status() != "stopped") return of_cell;
+  const std::string of_run = "nobody runs it any more; cosched run --resume goes on with it";
+  return of_cell.empty() ? of_run : of_cell + "; " + of_run;
+}
+
+std::string WatchSession::NoteOfCell() const {
   if (!cell_) return "";
   if (!cell_->Problem().empty()) return cell_->Problem();
   if (!cell_->File()) return "";
@@ -189,7 +207,7 @@ Frame WatchSession::Draw(int columns, int rows) const {
                        .done = run_.Count(CellState::kDone),
                        .failed = run_.Count(CellState::kFailed),
                        .running = run_.Count(CellState::kRuns),
-                       .seconds_left = run_.SecondsLeft(refreshed_),
+                       .seconds_left = run_.SecondsLeft(),
                        .note = Note()};
   if (cell_) {
     const WatchedCell& cell = run_.Cells()[index_];

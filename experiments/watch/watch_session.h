@@ -29,6 +29,8 @@ enum class WatchKey {
   kDown,
   kNextCell,
   kPreviousCell,
+  kFirstCell,
+  kLastCell,
   kPlay,
   kHelp,
 };
@@ -37,8 +39,8 @@ class WatchSession {
  public:
   using SteadyClock = RunFollower::SteadyClock;
 
-  // Follows the run; of one that is over it looks at the first cell, at half of its time. Throws
-  // InputError if that is no run.
+  // Follows the run; of one that is over it looks at the first cell, at half of its time, and of one
+  // that was stopped at the cell that was not finished. Throws InputError if that is no run.
   explicit WatchSession(std::filesystem::path run);
 
   // As Frames number them, from 1; and seconds of it. Throw InputError (options --cell, --at) if
@@ -59,6 +61,7 @@ class WatchSession {
   void Look(size_t index);
   void LookBack(size_t index);
   void ChangeCell(int by);
+  bool ToCell(std::ptrdiff_t from, int by);
   void MoveTime(double by_s);
   void Play(SteadyClock::time_point now);
   bool Running() const { return run_.Status() == "running"; }
@@ -66,13 +69,13 @@ class WatchSession {
   double End() const { return cell_ ? cell_->Story().End() : 0; }
   double Time() const { return time_.value_or(End()); }
   std::string Note() const;
+  std::string NoteOfCell() const;
   std::string CellStateText() const;
 
   RunFollower run_;
   std::unique_ptr<CellFollower> cell_;
-  size_t index_ = 0;     // Of that cell.
-  bool follows_ = true;  // It changes to the cell that runs.
-  bool was_running_ = false;
+  size_t index_ = 0;             // Of that cell.
+  bool follows_ = true;          // It changes to the cell that runs.
   std::optional<double> time_;   // Seconds of the cell; none = the latest.
   std::optional<double> speed_;  // Playing, so many times as fast as it was.
   SteadyClock::time_point refreshed_;

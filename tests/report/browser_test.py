@@ -83,6 +83,10 @@ class BrowserTest(unittest.TestCase):
         self.assertNotIn(-1, places, order[places.index(-1)] if -1 in places else "")
         self.assertEqual(places, sorted(places))
         self.assertIn("certain", text)
+        self.assertLess(text.index("Take it with care: it is simulated"), text.index("Medians", text.index("Question and answer")))
+        self.assertIn("has the shortest mean turnaround", text)
+        for words in ("malleable\na tenant whose threads follow", "policy: "):
+            self.assertIn(words.replace("\n", " "), text.replace("\n", " "))
         self.assertIn("run x.toml --no-plots", text)
         self.assertGreaterEqual(len(self.browser.find_elements(By.CSS_SELECTOR, "svg")), 7)
 
@@ -92,7 +96,7 @@ class BrowserTest(unittest.TestCase):
             f'[[gate]]\nmetric = "{metric}"\npolicy = "equal-share"\nelasticity = "malleable"\nagainst = "strict"\n{limit}\n' for metric, limit in limits.items())))
         said = self.cosched("run", "gates.toml", "--no-plots", code=1).stdout
         text = self.open("gates", self.folder / re.search(r"results: (.*)", said)[1])
-        self.assertLess(text.index("1 of 2 gates fails."), text.index("Doubts and marks"))
+        self.assertLess(text.index("1 of 2 gates fails."), text.rindex("Doubts and marks"))
         rows = [row.text for row in self.browser.find_elements(By.XPATH, "//h2[@id='gates']/following-sibling::div[1]//tbody/tr")]
         self.assertEqual(len(rows), 2)
         for row, metric, limit, verdict in zip(rows, ("makespan_s", "mean_turnaround_s"), ("≤ 2", "≤ 0.001"), ("holds", "fails")):

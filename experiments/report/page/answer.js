@@ -30,13 +30,37 @@ function bestSentence(side, elasticity, metric) {
   if (found.alone) return el("p", {}, `${elasticity}: `, el("b", {}, found.policy), ` alone; its ${METRICS[metric]} is `, medianText(found.median), " s.");
   const certain = found.alike.length === 0 && found.untested.length === 0;
   const parts = [`${elasticity}: `, el("b", {}, found.policy), ` has the shortest ${METRICS[metric]}, `, medianText(found.median), " s. "];
-  if (certain) return el("p", {}, ...parts, el("b", {}, "That is certain"), ` at 5 %: it is told from ${found.told.join(", ")}.`);
+  if (certain) return el("p", {}, ...parts, el("b", {}, "Of these trials that is certain"), ` at 5 %: it is told apart from ${found.told.join(", ")}.`);
   parts.push(el("b", {}, "That is not certain"), ": ");
   const reasons = [];
-  if (found.alike.length > 0) reasons.push(`it can't be told from ${found.alike.join(", ")}`);
+  if (found.alike.length > 0) reasons.push(`it can't be told apart from ${found.alike.join(", ")}`);
   if (found.untested.length > 0) reasons.push(`nothing tested it against ${found.untested.join(", ")}`);
-  if (found.told.length > 0) reasons.push(`it is told from ${found.told.join(", ")}`);
+  if (found.told.length > 0) reasons.push(`it is told apart from ${found.told.join(", ")}`);
   return el("p", {}, ...parts, reasons.join("; ") + ".");
+}
+
+// Cells that were marked, and all, of one policy.
+function markedOf(section, policy, elasticity) {
+  const cells = section.runs.flatMap((place) => data.runs[place].cells).filter((cell) => cell.policy === policy && cell.elasticity === elasticity);
+  return [cells.filter((cell) => cell.marks.length > 0).length, cells.length];
+}
+
+// Why the answer may mislead though it is certain; null where nothing says so.
+function careSentence(section) {
+  const reasons = [];
+  for (const side of section.comparison.sides) {
+    if (side.simulated_cells > 0) reasons.push(side.simulated_cells === side.cells ? "it is simulated: no hardware was timed" : "a part is simulated");
+    for (const elasticity of elasticitiesOf(side)) {
+      const found = best(side, elasticity, "makespan_s");
+      for (const policy of found ? [found.policy, ...found.told, ...found.alike] : []) {
+        const [marked, all] = markedOf(section, policy, elasticity);
+        if (marked > 0) reasons.push(`${marked} of ${all} trials of ${policy}, ${elasticity}, are marked`);
+      }
+    }
+    if (side.notes.some((note) => /^PROFILE/.test(note))) reasons.push("the simulator's profile has doubts of its own");
+  }
+  const unique = [...new Set(reasons)];
+  return unique.length === 0 ? null : el("p", { class: "care" }, el("b", {}, "Take it with care: "), unique.join("; "), ". ", el("a", { href: "#doubts" }, "Doubts and marks"), " say why.");
 }
 
 const elasticitiesOf = (side) => [...new Set(side.treatments.map((t) => t.elasticity))];
@@ -68,11 +92,11 @@ function answer(section, runs) {
   const box = el("div", { class: "answer" });
   section.comparison.sides.forEach((side, index) => {
     if (several) box.append(el("p", {}, el("b", {}, `${String.fromCharCode(65 + index)}: ${side.runs.join(", ")}`)));
-    for (const elasticity of elasticitiesOf(side)) box.append(bestSentence(side, elasticity, "makespan_s"));
+    for (const metric of Object.keys(METRICS)) for (const elasticity of elasticitiesOf(side)) box.append(bestSentence(side, elasticity, metric));
   });
   for (const between of section.comparison.between) box.append(el("p", {}, betweenSentence(between)));
+  box.append(...[careSentence(section)].filter(Boolean));
   parts.push(box);
-  for (const asked of questionsOf(section)) parts.push(...verdicts(asked));
   return parts;
 }
 

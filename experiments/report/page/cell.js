@@ -47,7 +47,7 @@ function coresInUse(cell, name) {
 
 function cellView(run, cell) {
   const name = `${cell.policy}, ${cell.elasticity}, trial ${cell.trial}`;
-  const parts = cell.marks.map((mark) => el("div", { class: "doubt" }, el("p", {}, `MARKED: ${mark}`)));
+  const parts = [el("h3", {}, name), ...cell.marks.map((mark) => el("div", { class: "doubt" }, el("p", {}, `MARKED: ${mark}`)))];
   if (!cell.data) parts.push(el("p", { class: "soft" }, "Its jobs are not in this file, which would be too large: see its records."));
   else if (!cell.data.spans) parts.push(el("p", { class: "soft" }, "Its run recorded no grants."));
   else {
@@ -57,7 +57,7 @@ function cellView(run, cell) {
   const link = (file) => el("a", { href: encodeURI(`${cell.link}/${file}`) }, file);
   const records = cell.files.filter((file) => !file.startsWith("timeline.json"));
   const timeline = cell.files.find((file) => file.startsWith("timeline.json"));
-  parts.push(el("p", { class: "screen" }, "Raw rows: ", ...records.flatMap((file, index) => [index ? ", " : "", link(file)]), "."));
+  parts.push(el("p", { class: "screen" }, "Raw rows, where the run's folder is: ", ...records.flatMap((file, index) => [index ? ", " : "", link(file)]), "."));
   if (timeline) parts.push(el("p", { class: "screen" }, "Timeline: ", link(timeline), ", to be opened in ui.perfetto.dev."));
   return parts;
 }

@@ -2,9 +2,12 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const report = document.getElementById("report");
+const whole = (count) => (count === null || count === undefined ? "-" : rounded(count, Math.max(3, String(Math.round(count)).length)).replace(/\.0+$/, ""));
+// Minor ones are not printed: a page of paper is too narrow.
 const SHOWN_MEDIANS = [["makespan_s", "makespan s"], ["mean_turnaround_s", "turnaround s"], ["p95_turnaround_s", "p95 s"], ["max_wait_s", "max wait s"],
-                       ["throughput_jobs_per_hour", "jobs/h"], ["core_utilization", "used", percent], ["oversubscription", "oversub", percent],
-                       ["images_per_s", "images/s"], ["resizes", "resizes"], ["lost", "lost"]];
+                       ["core_utilization", "used", percent], ["oversubscription", "oversub", percent],
+                       ["throughput_jobs_per_hour", "jobs/h", undefined, "minor"], ["images_per_s", "images/s", undefined, "minor"], ["resizes", "resizes", whole, "minor"],
+                       ["lost", "lost", whole, "minor"]];
 const SHOWN_OF_SERVICES = [["requests", "requests"], ["p50_latency_ms", "p50 ms"], ["p99_latency_ms", "p99 ms"], ["throughput_per_s", "served/s"],
                            ["slo_attainment", "in SLO", percent], ["goodput_per_s", "goodput/s"]];
 
@@ -12,16 +15,19 @@ const sideName = (section, index) => (section.comparison.sides.length > 1 ? Stri
 const treatmentsOf = (section) => section.comparison.sides.flatMap((side, index) => side.treatments.map((treatment) => ({ side: sideName(section, index), ...treatment })));
 
 function medianColumns(shown, medians, rows) {
-  return shown.filter(([name]) => rows.some((row) => medians(row)[name])).map(([name, title, text]) => ({
-    title, tip: `${name}: order by its median`, value: (row) => (medians(row)[name] ? medians(row)[name].median : null),
+  return shown.filter(([name]) => rows.some((row) => medians(row)[name])).map(([name, title, text, kind]) => ({
+    title, kind, tip: `${name}: order by its median`, value: (row) => (medians(row)[name] ? medians(row)[name].median : null),
     text: (row) => (medians(row)[name] && text ? text(medians(row)[name].median) : medianText(medians(row)[name])),
   }));
 }
 
 function mediansTable(section) {
-  const rows = treatmentsOf(section);
+  const makespan = (row) => (row.medians.makespan_s ? row.medians.makespan_s.median : Infinity);
+  const rows = treatmentsOf(section).sort((a, b) => makespan(a) - makespan(b));
+  const marked = (row) => markedOf(section, row.policy, row.elasticity)[0];
   const names = [{ title: "policy", kind: "text", value: (row) => `${row.side} ${row.policy}`.trim() }, { title: "tenants", kind: "text", value: (row) => row.elasticity },
                  { title: "trials", value: (row) => row.cells, text: (row) => String(row.cells) }];
+  if (rows.some(marked)) names.push({ title: "marked", value: marked, text: (row) => String(marked(row)) });
   const parts = [sortable([...names, ...medianColumns(SHOWN_MEDIANS, (row) => row.medians, rows)], rows)];
   const services = rows.flatMap((row) => row.services.map((service) => ({ ...row, service })));
   if (services.length > 0) {
@@ -49,7 +55,7 @@ function cellsTable(section) {
   const of = (row, name) => row.cell.values[row.run.columns.indexOf(name)];
   const columns = [{ title: "policy", kind: "text", value: (row) => row.cell.policy }, { title: "tenants", kind: "text", value: (row) => row.cell.elasticity },
                    { title: "trial", value: (row) => row.cell.trial, text: (row) => String(row.cell.trial) },
-                   ...SHOWN_MEDIANS.map(([name, title, text]) => ({ title, value: (row) => of(row, name), text: text && ((row) => text(of(row, name))) })),
+                   ...SHOWN_MEDIANS.map(([name, title, text, kind]) => ({ title, kind, value: (row) => of(row, name), text: text && ((row) => text(of(row, name))) })),
                    { title: "status", kind: "text", value: (row) => row.cell.status + (row.cell.reason ? `: ${row.cell.reason}` : "") },
                    { title: "marks", kind: "text long", value: (row) => row.cell.marks.join("; ") }];
   if (section.runs.length > 1) columns.unshift({ title: "run", kind: "text", value: (row) => row.run.path });
@@ -67,7 +73,7 @@ function pictures(section) {
   }
   for (const between of section.comparison.between)
     add(`${between.side} against ${between.against}`, ratios(between.rows, "makespan_s", `makespan, ${between.side} / ${between.against} (below 1 = ${between.side} is shorter; filled = told apart)`));
-  parts.push(el("p", { class: "soft" }, "Bars are intervals of the medians; a cross is a marked trial. The pointer, or the tabulator, tells each value."));
+  parts.push(el("p", { class: "soft" }, "Bars are intervals of the medians; a cross is a marked trial. The pointer, or the Tab key, tells each value."));
   return parts;
 }
 
@@ -77,6 +83,11 @@ function cellChooser(section) {
   const view = el("div");
   const choice = el("select", {}, ...cells.map(({ run, cell }, index) => el("option", { value: index },
     `${section.runs.length > 1 ? `${run.path}: ` : ""}${cell.policy}, ${cell.elasticity}, trial ${cell.trial}${cell.marks.length ? " (marked)" : ""}${cell.data ? "" : " (not in this file)"}`)));
+  const side = section.comparison.sides[0];
+  const winners = elasticitiesOf(side).map((elasticity) => ({ elasticity, found: best(side, elasticity, "makespan_s") })).filter(({ found }) => found)
+    .sort((a, b) => a.found.median.median - b.found.median.median);
+  const first = winners.length === 0 ? -1 : cells.findIndex(({ cell }) => cell.policy === winners[0].found.policy && cell.elasticity === winners[0].elasticity);
+  choice.value = Math.max(0, first);
   const show = () => view.replaceChildren(...cellView(cells[choice.value].run, cells[choice.value].cell));
   choice.addEventListener("change", show);
   show();
@@ -100,7 +111,9 @@ function claims(section) {
 
 function environment(run) {
   const host = run.host || {}, build = run.build || {}, experiment = run.experiment || {};
-  return facts([["machine", [host.name, host.cpu, host.topology].filter(Boolean).join(", ")], ["CPUs", host.cpus], ["kernel", host.kernel], ["kernels", host.kernels],
+  const simulated = experiment.backend === "simulated", machine = experiment.machine || {};
+  return facts([["simulated machine", simulated && [machine.topology, machine.cores && `cores ${machine.cores}`].filter(Boolean).join(", ")],
+                [simulated ? "computed on" : "machine", [host.name, host.cpu, host.topology].filter(Boolean).join(", ")], ["CPUs", host.cpus], ["operating system", host.kernel], ["kernels of layers", host.kernels],
                 ["governor", host.governor], ["scheduling", host.scheduling], ["memory", host.memory],
                 ["backend", experiment.backend], ["actuator", experiment.machine && experiment.machine.actuator], ["cosched", `${build.version || ""}, commit ${build.git_commit || "unknown"}`],
                 ["compiler", [build.compiler, build.build_type, build.sanitizers].filter(Boolean).join(", ")], ["libraries", `oneDNN ${build.onednn}, Eigen ${build.eigen}, hwloc ${build.hwloc}`],
@@ -111,8 +124,8 @@ function repeat(run) {
   const experiment = run.experiment || {}, build = run.build || {};
   const commit = (build.git_commit || "").replace(/-dirty$/, "");
   const lines = [commit && `git checkout ${commit}`, run.command_line].filter(Boolean).join("\n");
-  return [el("pre", {}, lines),
-          (build.git_commit || "").endsWith("-dirty") ? el("div", { class: "doubt" }, el("p", {}, "The source tree had changes that are in no commit.")) : null,
+  return [(build.git_commit || "").endsWith("-dirty") ? el("div", { class: "doubt" }, el("p", {}, "This can't be repeated exactly: the source tree had changes that are in no commit.")) : null,
+          el("p", {}, "In a clone of cosched, built as its README says, with the paths of your machine:"), el("pre", {}, lines),
           el("p", {}, `Seed ${experiment.seed}, ${typeof experiment.trials === "number" ? `${experiment.trials} trials` : `trials ${experiment.trials}`}; experiment file ${run.experiment_file || "unknown"}; records in `, el("a", { href: encodeURI(run.link) }, run.path), "."),
           el("details", {}, el("summary", {}, "Every key of the experiment, with its value"), el("pre", {}, JSON.stringify(experiment, null, 2)))];
 }
@@ -127,9 +140,8 @@ function sectionOf(section, index) {
   add("gates", "Gates", gatesOf(section));
   add("doubts", "Doubts and marks", doubts(section));
   add("tables", "Medians", mediansTable(section));
-  const questions = questionsOf(section).filter(({ question }) => question.rows.length > 0);
-  add("effects", "Differences", [...questions.flatMap(({ question, where }) => [el("p", {}, where + (question.of === "policies" ? `${question.elasticity}: each policy against ${question.base}` : `malleable against ${question.base}`)),
-    effectsTable(question.rows, question.of === "policies" ? "policy" : "under")]), ...section.comparison.between.flatMap((between) => [el("p", {}, `${between.side} against ${between.against}`), effectsTable(between.rows, "policy/tenants")])]);
+  add("effects", "Differences", [...questionsOf(section).flatMap((asked) => [...verdicts(asked),
+    ...(asked.question.rows.length > 0 ? [effectsTable(asked.question.rows, asked.question.of === "policies" ? "policy" : "under")] : [])]), ...section.comparison.between.flatMap((between) => [el("p", {}, `${between.side} against ${between.against}`), effectsTable(between.rows, "policy/tenants")])]);
   add("pictures", "Pictures", pictures(section));
   add("cell", "Any cell over time", cellChooser(section));
   add("cells", "All cells", [el("details", {}, el("summary", {}, "Every cell with its metrics"), cellsTable(section))]);
@@ -148,10 +160,11 @@ function page() {
   if (swept.length > 0) links.unshift(["sweep", "Over all points"]);
   if (judged) links.unshift(["claims", "Claims"]);
   if (data.sections.length === 1 && gatesOf(data.sections[0]).length > 0) links.splice(links.findIndex(([id]) => id === "doubts"), 0, ["gates", "Gates"]);
-  report.append(el("nav", { "aria-label": "Parts of this report" }, ...[...links, ["environment", "Environment"], ["repeat", "How to repeat it"]].map(([id, text]) => el("a", { href: `#${id}` }, text))));
+  report.append(el("nav", { "aria-label": "Parts of this report" }, ...[...links, ["words", "Words and method"], ["environment", "Environment"], ["repeat", "How to repeat it"]].map(([id, text]) => el("a", { href: `#${id}` }, text))));
   if (judged) report.append(el("h2", { id: "claims" }, "Claims"), ...judged);
   report.append(...swept.flatMap((points, index) => [el("h2", { id: `sweep${index || ""}` }, "Over the points of the sweep"), ...overPoints(points)]), ...sections.flat());
   const unique = data.runs.filter((run, index) => data.runs.findIndex((other) => other.command_line === run.command_line && other.started === run.started) === index);
+  report.append(el("h2", { id: "words" }, "Words and method"), ...words());
   report.append(el("h2", { id: "environment" }, "Environment"), ...unique.flatMap((run) => [unique.length > 1 ? el("h3", {}, run.path) : null, environment(run)].filter(Boolean)));
   report.append(el("h2", { id: "repeat" }, "How to repeat it"), ...unique.flatMap(repeat).filter(Boolean));
   listenForTips();

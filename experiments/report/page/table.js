@@ -5,7 +5,7 @@ function sortable(columns, rows, caption) {
   const body = el("tbody");
   const heads = columns.map((column) => {
     const button = el("button", { type: "button", title: column.tip || "order by this column" }, column.title);
-    const head = el("th", { scope: "col", class: column.kind && column.kind.startsWith("text") ? "text" : undefined }, button);
+    const head = el("th", { scope: "col", class: column.kind ? column.kind.split(" ")[0] : undefined }, button);
     button.addEventListener("click", () => order(column, head));
     return head;
   });

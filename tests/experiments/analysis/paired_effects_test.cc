@@ -76,11 +76,11 @@ TEST(EffectTexts, OneSentenceAQuestion) {
           "strict", 5),
       ElementsAre("a is 8.0 to 15 % shorter than strict", "b is 8.0 to 15 % longer than strict",
                   "c is 2.5 to 3.1 times as long as strict",
-                  ::testing::StartsWith("not decided: d, e: 8 trials can show 1")));
+                  ::testing::StartsWith("not decided: d, e: 8 trials can tell differences of 1")));
   // What was found is told beside what could have been.
   EXPECT_THAT(Verdicts({Effect("a", 0.85, 0.92, 0.01)}, "strict", 5),
               ElementsAre("a is 8.0 to 15 % shorter than strict",
-                          ::testing::StartsWith("8 trials can show 1")));
+                          ::testing::StartsWith("8 trials can tell differences of 1")));
   EXPECT_THAT(Verdicts({Effect("d", 0.9, 1.01, 0.02)}, "strict", 5),
               ElementsAre(HasSubstr("not decided: d (p below 0.05, but its interval holds 1): 8")));
   // 2 / 2^8 is above 0.05 / 100.

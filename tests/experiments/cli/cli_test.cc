@@ -17,6 +17,7 @@
 #include "tests/engine/base/few_threads.h"
 #include "tests/engine/base/xml_core_kinds.h"
 #include "tests/experiments/cli/cli_fixture.h"
+#include "tests/experiments/cli/noisy_experiment.h"
 #include "tests/experiments/os/other_owners.h"
 
 namespace cosched {
@@ -219,6 +220,16 @@ TEST_F(CliTest, RunsAnExperimentAndEndsWithTheComparison) {
   EXPECT_TRUE(std::filesystem::exists(run / "summary.csv"));
   EXPECT_TRUE(std::filesystem::exists(run / "strict" / "malleable" / "1" / "jobs.csv"));
   EXPECT_NE(ReadText(run / "manifest.json").find("\"status\": \"done\""), std::string::npos);
+}
+
+// Hundreds of simulated cells a second are not a line each.
+TEST_F(CliTest, OfShortCellsALineASecondIsToldAndTheLast) {
+  WriteText(folder_.path() / "noisy.toml", NoisyExperiment("trials = 100\n"));
+  const Ended ended = Run({"run", "noisy.toml", "--no-plots"});
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_NE(ended.err.find("[1/200] "), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("[200/200] "), std::string::npos) << ended.err;
+  EXPECT_LT(std::count(ended.err.begin(), ended.err.end(), '['), 200);
 }
 
 TEST_F(CliTest, InterferenceIsRecordedOnRequestOnly) {

@@ -167,6 +167,20 @@ TEST(CellStoryTest, DecisionsSayWhatTheyMovedLatestFirst) {
   EXPECT_THAT(MovesIn(At(story, 1)), IsEmpty());
 }
 
+// Its row comes when all its grants have settled.
+TEST(CellStoryTest, ADecisionThatIsBeingCarriedOutIsTold) {
+  CellStory story = TwoJobs();
+  story.Add(DecisionRow{.decision = 1, .time = 2, .event = "job-arrived 1", .allocation = "1=0-1"});
+  EXPECT_THAT(MovesIn(At(story, 3)), ElementsAre("job 1 came: job 1 starts on 0-1"));
+  EXPECT_EQ(MovesIn(At(story, 5)).front(),
+            "being carried out: job 1: 2 -> 1 core; job 2 starts on 1");
+  story.Add(
+      DecisionRow{.decision = 2, .time = 4, .event = "job-arrived 2", .allocation = "1=0 2=1"});
+  EXPECT_EQ(MovesIn(At(story, 5)).front(), "job 2 came: job 1: 2 -> 1 core; job 2 starts on 1");
+  story.SetWhole();
+  EXPECT_THAT(MovesIn(At(story, 6)).front(), testing::StartsWith("job 2 came"));
+}
+
 TEST(CellStoryTest, AShareOfANodeIsTold) {
   CellStory story;
   story.Add(

@@ -65,9 +65,10 @@ TEST(FrameTest, SaysWhatHappensNow) {
                     HasSubstr("3 of 96 done, 1 running, 92 left"),
                     HasSubstr("4: equal-share, malleable, trial 1, runs"),
                     HasSubstr("14.2 s of 14.2 s, now")));
-  EXPECT_THAT(text,
-              AllOf(HasSubstr("5 came: 1 running, 1 waiting, 3 ended"),
-                    HasSubstr("2 granted (0-1); 3 threads want to run: oversubscribed by 50 %")));
+  EXPECT_THAT(
+      text,
+      AllOf(HasSubstr("5 came: 1 running, 1 waiting, 3 ended"),
+            HasSubstr("2 granted (0-1); 3 of their threads want to run: oversubscribed by 50 %")));
   EXPECT_THAT(
       text,
       HasSubstr("     3 resnet20         runs    2 (0-1)        3/4     120/400  412 images/s\n"));
@@ -89,6 +90,15 @@ TEST(FrameTest, FitsEveryTerminal) {
   for (const int columns : {1, 2, 10, 40, 79, 80, 120, 300})
     for (const int rows : {1, 2, 3, 8, 12, 24, 100}) ExpectFits(subject, columns, rows);
   for (const int rows : {1, 5, 24}) EXPECT_LE(DrawHelp(20, rows).size(), static_cast<size_t>(rows));
+}
+
+TEST(FrameTest, HelpIsWholeOnAnOrdinaryTerminalAndWhatIsCutSaysSo) {
+  const std::string help = FrameText(DrawHelp(80, 24));
+  EXPECT_THAT(help, AllOf(Not(HasSubstr("~")), HasSubstr("what they moved.")));
+  FrameSubject subject = Subject();
+  subject.note = std::string(300, 'x');
+  EXPECT_THAT(FrameText(DrawFrame(subject, 80, 24)),
+              HasSubstr("note    " + std::string(71, 'x') + "~\n"));
 }
 
 TEST(FrameTest, ALongListOfJobsLeavesPlaceForDecisionsAndCanBeScrolled) {

@@ -118,7 +118,7 @@ TEST_F(WatchTest, FollowsARunFromBeforeItsFirstRowToItsEnd) {
   WholeCell(Key("strict", 2), "failed");
   SetStatus("failed");
   Release();
-  EXPECT_THAT(Text(&session), AllOf(HasSubstr("the run has ended: failed"),
+  EXPECT_THAT(Text(&session), AllOf(HasSubstr("the run is over: failed"),
                                     HasSubstr("2 of 3 done, 0 left, 1 failed")));
 }
 
@@ -135,6 +135,34 @@ TEST_F(WatchTest, ARunThatWasKilledIsToldAndItsLastRowsStay) {
 }
 
 // A file may be read while a row is being written.
+TEST_F(WatchTest, ARunThatWasStoppedOpensAtTheCellThatWasNotFinished) {
+  WholeCell(Key("strict"));
+  const auto records = Begin(Key("equal-share"));
+  WatchSession session(Run());
+  EXPECT_THAT(Text(&session), AllOf(HasSubstr("2: equal-share, malleable, trial 1, was not"),
+                                    HasSubstr("2.00 s of 2.00 s")));
+  session.Press(WatchKey::kFirstCell);
+  EXPECT_THAT(Text(&session), HasSubstr("1: strict, malleable, trial 1, done"));
+  session.Press(WatchKey::kLastCell);
+  EXPECT_THAT(Text(&session), HasSubstr("2: equal-share, malleable"));
+}
+
+// Also by one who came late: by when the records of the latest cells were whole.
+TEST_F(WatchTest, TheTimeLeftIsByThePaceOfTheLatestCells) {
+  Hold();
+  const auto ended = [this](const CellKey& key, seconds ago) {
+    WholeCell(key);
+    fs::last_write_time(CellFolder(Run(), key) / kCellFileName,
+                        fs::file_time_type::clock::now() - ago);
+  };
+  ended(Key("strict"), seconds(10'010));
+  WatchSession first(Run());
+  EXPECT_THAT(Text(&first), AllOf(HasSubstr("1 of 3 done"), Not(HasSubstr("about"))));
+  ended(Key("equal-share"), seconds(10));
+  WatchSession late(Run());
+  EXPECT_THAT(Text(&late), HasSubstr("1 left, about 2.8 h"));
+}
+
 TEST_F(WatchTest, ARowIsTakenOnceItIsWhole) {
   Hold();
   const auto records = Begin(Key("strict"));
