@@ -1,7 +1,6 @@
 // `cosched trace describe`: what is in a trace, as text, as JSON, as a plot.
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -18,6 +17,7 @@
 #include "experiments/config/generator_table.h"
 #include "experiments/launch/plots.h"
 #include "experiments/os/scratch_folder.h"
+#include "experiments/os/terminal_columns.h"
 #include "experiments/records/output_file.h"
 #include "traces/description/text.h"
 #include "traces/input/formats.h"
@@ -34,13 +34,6 @@ struct DescribeArguments {
   bool json = false;
   std::optional<std::string> plot;
 };
-
-// Characters in a line of stdout; 0 if it is no terminal.
-int TerminalColumns() {
-  winsize size = {};
-  if (isatty(STDOUT_FILENO) != 1 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
-  return std::min<int>(size.ws_col, kWidestChart);
-}
 
 std::string Dump(const nlohmann::json& json) {
   // A tenant's name may be anything that its format allows.
@@ -90,7 +83,9 @@ int DescribeFile(const DescribeArguments& arguments) {
   if (arguments.json) {
     fmt::print("{}", Dump(DescriptionJson(described, description)));
   } else {
-    fmt::print("{}", DescriptionText(described, description, {.chart_columns = TerminalColumns()}));
+    fmt::print("{}", DescriptionText(described, description,
+                                     {.chart_columns =
+                                          std::min(TerminalColumns(STDOUT_FILENO), kWidestChart)}));
   }
   if (!arguments.plot) return 0;
   return Plot(DescriptionJson(described, description), arguments) ? 0 : kNoPlot;

@@ -1,12 +1,13 @@
 #include "experiments/launch/progress.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+
+#include "experiments/os/terminal_columns.h"
 
 namespace cosched {
 namespace {
@@ -16,13 +17,6 @@ constexpr auto kBetweenDraws = std::chrono::milliseconds(100);
 
 double Seconds(std::chrono::steady_clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
-}
-
-// Of the terminal, but for its last one, where a cursor may wrap.
-size_t Columns() {
-  winsize size = {};
-  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
-  return known ? size.ws_col - 1U : 79;
 }
 
 const char* JobsWord(int jobs) { return jobs == 1 ? "job" : "jobs"; }
@@ -110,7 +104,9 @@ void ProgressLine::Draw() {
   const std::string bar = std::string(filled, '#') + std::string(kBarWidth - filled, '.');
   const std::string count = fmt::format("{}/{} cells{}", done_, total_, TimeLeft());
   const std::string line = fmt::format("{}  {}", count, Running());
-  const size_t columns = Columns();
+  const int wide = TerminalColumns(STDERR_FILENO);
+  const size_t columns =
+      wide > 1 ? static_cast<size_t>(wide) - 1 : 79;  // A cursor may wrap in its last one.
   const bool has_bar = line.size() + bar.size() + 4 <= columns;
   fmt::print(stderr, "\r\x1b[K{}", (has_bar ? "[" + bar + "] " + line : line).substr(0, columns));
   std::fflush(stderr);

@@ -264,7 +264,8 @@ std::optional<DecisionMoment> CellStory::Untold(double time) const {
   const auto later = std::ranges::upper_bound(decisions_, time, {}, &StoryDecision::time);
   const auto first = later - std::min<std::ptrdiff_t>(later - decisions_.begin(), kLatest);
   const double since = first == decisions_.begin() ? 0 : first->time;
-  StoryDecision untold = {.time = time};
+  StoryDecision untold;
+  untold.time = time;
   for (const StoryJob& job : jobs_) {
     const Hold* const hold = job.holds.empty() ? nullptr : HoldAt(job, time);
     if (hold == nullptr || hold->time < since || hold->amount != hold->cores.Count()) continue;

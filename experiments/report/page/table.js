@@ -30,9 +30,10 @@ function sortable(columns, rows, caption) {
   return el("div", { class: "scroll" }, table);
 }
 
-// "41.2 [40.1 43.0]".
+// "41.2 [40.1 43.0]". What is next to nothing has no digits worth their place.
 function medianText(entry, digits = 3) {
   if (!entry) return "-";
+  if (entry.median > 0 && entry.median < 1e-3) return "< 0.001";
   const interval = entry.low === undefined ? "" : el("span", { class: "interval" }, ` [${rounded(entry.low, digits)} ${rounded(entry.high, digits)}]`);
   return el("span", {}, rounded(entry.median, digits), interval);
 }
