@@ -22,6 +22,12 @@ TEST_F(ListCliTest, KeysAreToldWithTypeDefaultRangeAndMeaning) {
   EXPECT_NE(inner.out.find("workload.cores"), std::string::npos) << "with the tables inside";
 }
 
+TEST_F(ListCliTest, ExperimentsAreThoseThatHaveWorkloads) {
+  const Ended all = Run({"list", "experiments"});
+  EXPECT_NE(all.out.find("\ntrace_malleable_share "), std::string::npos) << all.out;
+  EXPECT_EQ(all.out.find("\ntrace_generate "), std::string::npos) << "it draws a trace";
+}
+
 TEST_F(ListCliTest, WhatThereIsNotIsNamed) {
   ExpectRefused({"list", "keys", "machin"},
                 {"\"machin\"", "did you mean \"machine\"?", "workload"});

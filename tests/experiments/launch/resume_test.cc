@@ -101,17 +101,14 @@ TEST_F(ResumeTest, WhoLooksWhetherItRunsIsNotInTheWay) {
   UniqueFd looks(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   ASSERT_EQ(flock(looks.get(), LOCK_SH), 0);
   EXPECT_FALSE(IsRunning(path));
-  std::thread looking([&] {
+  const std::jthread looking([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     looks.Reset();
   });
-  {
-    const RunFolder run = RunFolder::Resume(results_, Load(), Context());
-    EXPECT_EQ(run.path(), path);
-    EXPECT_TRUE(IsRunning(path));
-    EXPECT_THAT(Refusal(Load()), HasSubstr("no unfinished run"));
-  }
-  looking.join();
+  const RunFolder run = RunFolder::Resume(results_, Load(), Context());
+  EXPECT_EQ(run.path(), path);
+  EXPECT_TRUE(IsRunning(path));
+  EXPECT_THAT(Refusal(Load()), HasSubstr("no unfinished run"));
 }
 
 TEST_F(ResumeTest, AnotherBinaryOrMachineIsRefusedAndEachDifferenceNamed) {

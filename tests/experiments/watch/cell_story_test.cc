@@ -217,6 +217,7 @@ TEST(CellStoryTest, QueuesOfACellThatRunsAreThoseThatItTells) {
   story.Add(QueueRow{.time = 2.0, .service = "web", .queued = 70, .in_flight = 2});
   EXPECT_EQ(At(story, 0.5).services[0].queued, std::nullopt);
   EXPECT_THAT(At(story, 1.5).services[0].queued, Optional(3));
+  EXPECT_THAT(At(story, 1.5).services[0].in_flight, Optional(2));
   EXPECT_THAT(At(story, 2).services[0].queued, Optional(70));
 }
 
@@ -230,6 +231,14 @@ TEST(CellStoryTest, AnInstanceOfAServiceAnswersRequests) {
   EXPECT_THAT(tenant.per_second, Optional(10.0));
   EXPECT_EQ(tenant.program, "web");
   EXPECT_EQ(tenant.all_steps, std::nullopt);
+}
+
+// Of a cell that is over nobody tells who served: those that answered did.
+TEST(CellStoryTest, AJobThatAnsweredRequestsIsAnInstance) {
+  CellStory story;
+  story.Add(Grant(0, 9, "granted", {0}));
+  for (int i = 0; i < 40; ++i) story.Add(Asked(i * 0.1, i * 0.1, i * 0.1 + 0.05));
+  EXPECT_EQ(At(story, 3).tenants[0].unit, SpeedUnit::kRequests);
 }
 
 TEST(CellStoryTest, WithoutGrantsJobsAndSamplesTellWhoRan) {
@@ -246,6 +255,11 @@ TEST(CellStoryTest, WithoutGrantsJobsAndSamplesTellWhoRan) {
   ASSERT_EQ(moment.running, 1);
   EXPECT_EQ(moment.tenants[0].cores, CpuSet({0}));
   EXPECT_EQ(At(story, 9).lost, 1);
+  row.job_id = 2;  // Of which there is no sample either.
+  row.allocated_resources = {1};
+  story.Add(row);
+  EXPECT_EQ(At(story, 3).running, 2);
+  EXPECT_EQ(At(story, 3).granted, CpuSet({0, 1}));
 }
 
 TEST(CellStoryTest, OfManyThatWaitOnlyTheFirstAreTold) {

@@ -249,6 +249,21 @@ TEST_F(WatchTest, OneMayLookBackWhileTheCellRunsAndReturnToNow) {
               AllOf(HasSubstr("7.00 s of 8.00 s, looking back"), HasSubstr("2 (0-1)")));
   session.Press(WatchKey::kEnd);
   EXPECT_THAT(Text(&session), HasSubstr("8.00 s of 8.00 s, now"));
+  session.Press(WatchKey::kMuchEarlier);
+  session.Press(WatchKey::kMuchLater);  // Follows again, too.
+  End(records.get());
+  const auto next = Begin(Key("equal-share"));
+  EXPECT_THAT(Text(&session), HasSubstr("2: equal-share, malleable, trial 1, runs"));
+}
+
+// Space keeps the picture of now.
+TEST_F(WatchTest, NowCanBeHeld) {
+  Hold();
+  const auto records = Begin(Key("strict"));
+  WatchSession session(Run());
+  session.Press(WatchKey::kPlay);
+  records->OnGrant(Second(8), {7}, Place::Whole({1}, {1, 1}));
+  EXPECT_THAT(Text(&session), HasSubstr("2.00 s of 8.00 s, looking back"));
 }
 
 TEST_F(WatchTest, QueuesAreSeenWhileRequestsWait) {
