@@ -86,7 +86,8 @@ int FewestTrials(double alpha) {
   return trials;
 }
 
-// "5 trials can tell differences of 18 % and more; 5 % takes about 40". REQUIRES: all have as many pairs.
+// "5 trials can tell differences of 18 % and more; 5 % takes about 40". REQUIRES: all have as many
+// pairs.
 std::string PowerText(const std::vector<const NamedEffect*>& effects, size_t comparisons) {
   const double alpha = kEffectAlpha / static_cast<double>(comparisons);
   double least = effects.front()->effect.spread, most = least;

@@ -31,6 +31,8 @@ namespace {
 using Json = nlohmann::ordered_json;  // In the order in which a person reads it.
 
 constexpr int kManifestFormat = 1;
+// Of a process that was suspended while it looked, too.
+constexpr std::chrono::seconds kLongestLook{10};
 std::string UtcNow(const char* format) {
   return fmt::format(fmt::runtime(format), fmt::gmtime(std::time(nullptr)));
 }
@@ -117,11 +119,14 @@ UniqueFd Opened(const std::filesystem::path& folder) {
   return UniqueFd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
-// Empty if another process runs it. One that only looks (IsHeld) is soon done.
+// Empty if another process runs it. One that only looks (IsHeld) has it for microseconds, and no one
+// says when it is done: the kernel would wait for a run's lock, too. So it is asked again.
 UniqueFd Lock(const std::filesystem::path& folder) {
   UniqueFd fd = Opened(folder);
+  const auto until = std::chrono::steady_clock::now() + kLongestLook;
   while (fd && flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (flock(fd.get(), LOCK_SH | LOCK_NB) != 0) return {};
+    const bool runs = flock(fd.get(), LOCK_SH | LOCK_NB) != 0;
+    if (runs || std::chrono::steady_clock::now() > until) return {};
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return fd;

@@ -2,7 +2,7 @@
 
 const gateValue = (gate) => (gate.estimate === null ? "no data"
   : el("span", {}, medianText({ median: gate.estimate, low: gate.low, high: gate.high }), el("span", { class: "interval" }, gate.level > 0 ? ` ${levelText(gate.level)}` : "")));
-const gateLimits = ({ min, max }) => (min !== null && max !== null ? `${min} to ${max}` : min !== null ? `≥ ${min}` : `≤ ${max}`);
+const gateLimits = ({ min, max }) => limitsText({ from: min ?? undefined, to: max ?? undefined });
 
 function gateVerdict(gate) {
   const text = gate.verdict === "undecided" ? `undecided, ${gate.passes ? "passes" : "fails"}` : gate.verdict;

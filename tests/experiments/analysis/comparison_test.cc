@@ -111,8 +111,8 @@ TEST_F(ComparisonTest, WhatIsNotDecidedIsToldWithTheTrialsThatWouldDecide) {
           {.seconds = (10.0 + trial) * (trial % 2 == 0 ? 1.2 : 0.83)}, "noisy");
   }
   EXPECT_THAT(Unwrapped(ComparisonTable(Run("noisy"))),
-              ContainsRegex("makespan: not decided: strict: 8 trials can tell differences of [0-9]+ % and "
-                            "more; 5 % takes about [0-9]+"));
+              ContainsRegex("makespan: not decided: strict: 8 trials can tell differences of "
+                            "[0-9]+ % and more; 5 % takes about [0-9]+"));
 }
 
 // The best is what the data chose: its lead over five equal ones is no single comparison.

@@ -95,7 +95,8 @@ TEST_F(ResumeTest, TheSameConditionsAreNoDifference) {
   EXPECT_THAT(Manifest(path)["resumed"][0]["differences"], IsEmpty());
 }
 
-// `cosched watch` and `runs list` look whether somebody runs it; that is no run.
+// `cosched watch` and `runs list` look whether somebody runs it; that is no run. (The sleep is how
+// long one looks: with any length of it the run is taken.)
 TEST_F(ResumeTest, WhoLooksWhetherItRunsIsNotInTheWay) {
   const std::filesystem::path path = NewRun(Load());
   UniqueFd looks(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
