@@ -119,8 +119,8 @@ UniqueFd Opened(const std::filesystem::path& folder) {
   return UniqueFd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
-// Empty if another process runs it. One that only looks (IsHeld) has it for microseconds, and no one
-// says when it is done: the kernel would wait for a run's lock, too. So it is asked again.
+// Empty if another process runs it. One that only looks (IsHeld) has it for microseconds, and the
+// kernel would wait for a run's lock as well. So it is asked again.
 UniqueFd Lock(const std::filesystem::path& folder) {
   UniqueFd fd = Opened(folder);
   const auto until = std::chrono::steady_clock::now() + kLongestLook;

@@ -39,8 +39,8 @@ class WatchSession {
  public:
   using SteadyClock = RunFollower::SteadyClock;
 
-  // Follows the run; of one that is over it looks at the first cell, at half of its time, of one that
-  // was stopped at the cell that was not finished. Throws InputError if that is no run.
+  // Follows the run; of one that is over it looks at the first cell, at half its time, and of one
+  // that was stopped, at the cell that was not finished. Throws InputError if that is no run.
   explicit WatchSession(std::filesystem::path run);
 
   // As Frames number them, from 1; and seconds of it. Throw InputError (options --cell, --at) if
