@@ -88,6 +88,8 @@ FigureRun RunBenchmark(const TomlTable& root, const FigureSettings& figure,
 std::string WhyNoBenchmark(const FigureSettings& figure) {
   const std::filesystem::path binary = BenchmarkOf(figure);
   if (std::filesystem::exists(binary)) return "";
+  if (!std::filesystem::exists(binary.parent_path() / "CMakeCache.txt"))
+    return figure.program + " is a benchmark, which only a build of the source tree has";
   return fmt::format("{} was not built: cmake --build {} --target {}", figure.program,
                      binary.parent_path().string(), figure.program);
 }
@@ -96,7 +98,7 @@ FigureRun RunFigure(const std::string& name, const FigureOptions& options,
                     const Topology& topology) {
   const std::filesystem::path file = FigureFile(name);
   const TomlTable written = TomlTable::Load(file, {});
-  const TomlTable root = options.quick ? written.With(QuickOverrides(written)) : written;
+  const TomlTable root = ChosenTable(written, options.quick);
   const FigureSettings figure = SettingsOf(written, options.quick);
   switch (figure.with) {
     case FigureSettings::Command::kRun: return RunFigureExperiment(file, options, topology);

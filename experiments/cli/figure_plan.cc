@@ -1,6 +1,7 @@
 #include "experiments/cli/figure_plan.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -10,12 +11,15 @@
 #include <sstream>
 #include <string_view>
 
+#include "engine/base/cache_folder.h"
 #include "engine/base/error.h"
 #include "experiments/cli/figure.h"
 #include "experiments/config/backend.h"
 #include "experiments/config/file_hash.h"
 #include "experiments/config/kernel_rates_choice.h"
+#include "experiments/config/not_here_error.h"
 #include "experiments/config/sweep.h"
+#include "experiments/launch/build_info.h"
 #include "experiments/launch/dry_run.h"
 #include "experiments/launch/plots.h"
 #include "experiments/launch/records_size.h"
@@ -25,6 +29,7 @@ namespace cosched {
 namespace {
 
 using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
 
 constexpr std::chrono::minutes kLongestPreparation(10);
 
@@ -98,8 +103,8 @@ void PlanSweep(const Sweep& sweep, const FigureSettings& figure, FigurePlan* pla
 // What is no mistake of the file's on another machine.
 bool IsOfMachine(const InputError& error) {
   const std::string& key = error.details().key;
-  return key == "sweep" || key.find("cores") != std::string::npos ||
-         key.find("actuator") != std::string::npos;
+  return dynamic_cast<const NotHereError*>(&error) != nullptr || key == "sweep" ||
+         key.find("cores") != std::string::npos;
 }
 
 }  // namespace
@@ -116,12 +121,21 @@ std::vector<std::string> FigureNames() {
 }
 
 std::filesystem::path FigureFile(const std::string& name) {
-  return FindTreeFile("experiments/figures/" + name + ".toml");
+  const fs::path file = FindTreeFile("experiments/figures/" + name + ".toml");
+  const fs::path cache = CacheFolder();
+  if (file.empty() || cache.empty() || access(file.parent_path().c_str(), W_OK) == 0) return file;
+  // An installation's, where its user can't make what figures read beside them.
+  const fs::path copy = cache / (fmt::format("tree-{}", GetBuildInfo().git_commit)) / "experiments";
+  std::error_code error;
+  fs::create_directories(copy, error);
+  fs::copy(file.parent_path().parent_path(), copy,
+           fs::copy_options::recursive | fs::copy_options::update_existing, error);
+  return error ? file : copy / "figures" / file.filename();
 }
 
 FigureSettings SettingsOf(const TomlTable& file, bool quick) {
   FigureSettings figure;
-  const TomlTable root = quick ? file.With(QuickOverrides(file)) : file;
+  const TomlTable root = ChosenTable(file, quick);
   FigureSection().Read(root.Table("figure"), &figure);
   return figure;
 }
@@ -129,7 +143,7 @@ FigureSettings SettingsOf(const TomlTable& file, bool quick) {
 FigurePlan PlanFigure(const std::string& name, bool quick, const Topology& topology) {
   const std::filesystem::path path = FigureFile(name);
   const TomlTable file = TomlTable::Load(path, {});
-  const TomlTable root = quick ? file.With(QuickOverrides(file)) : file;
+  const TomlTable root = ChosenTable(file, quick);
   const FigureSettings figure = SettingsOf(file, quick);
   const Json expected = ExpectedOf(name);
   FigurePlan plan{.name = name,
@@ -147,7 +161,15 @@ FigurePlan PlanFigure(const std::string& name, bool quick, const Topology& topol
     std::vector<std::string> overrides;  // A plan measures no kernels.
     if (!root.Table("machine").Has("kernel_rates"))
       overrides.push_back(fmt::format("machine.kernel_rates={}", kKeptRates));
-    const Sweep sweep = LoadSweep(file, overrides, quick, topology);
+    // Policies that go by speeds want a profile, which such a figure calibrates first; until then any.
+    const bool calibrates = figure.with == FigureSettings::Command::kValidate;
+    if (calibrates && !root.Table("machine").Has("profile")) {
+      overrides.push_back(fmt::format("machine.profile='{}'",
+                                      FindTreeFile("experiments/profiles/example.json").string()));
+    }
+    Sweep sweep = LoadSweep(file, overrides, quick, topology);
+    for (SweepPoint& point : sweep.points)
+      if (calibrates) point.config.profile.reset();
     PlanSweep(sweep, figure, &plan);
     plan.hash = HashOf(root, sweep.points);
   } catch (const InputError& error) {

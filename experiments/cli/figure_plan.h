@@ -33,7 +33,8 @@ struct FigurePlan {
 // The files of figures; none if the source tree is not there.
 std::vector<std::string> FigureNames();
 
-// The file of a figure; empty if there is none.
+// The file of a figure, in a folder that can be written to: the tree's, or a copy of that in the user's
+// cache. Empty if there is none.
 std::filesystem::path FigureFile(const std::string& name);
 
 // [figure] of the file, as --quick has it or not.

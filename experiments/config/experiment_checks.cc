@@ -11,6 +11,7 @@
 
 #include "engine/mpi/mpi_link.h"
 #include "experiments/config/cluster_table.h"
+#include "experiments/config/not_here_error.h"
 #include "experiments/hosts/slurm_allocation.h"
 #include "experiments/os/find_program.h"
 #include "experiments/wire/chaos_plan.h"
@@ -167,10 +168,10 @@ void CheckShares(const TomlTable& root, const ExperimentConfig& config, const To
     if (!config.FindPolicy(config.policies[i])->shares) continue;
     const std::string why_not = WhyNot(Actuator::kQuota);
     if (why_not.empty()) return;
-    root.Fail(fmt::format("policies.{}", i),
-              fmt::format("\"{}\" grants shares of cores, for which no quota is permitted here: {}",
-                          config.policies[i], why_not),
-              "what `cosched doctor` names as the remedy, or backend = \"simulated\"");
+    FailHere(root, fmt::format("policies.{}", i),
+             fmt::format("\"{}\" grants shares of cores, for which no quota is permitted here: {}",
+                         config.policies[i], why_not),
+             "what `cosched doctor` names as the remedy, or backend = \"simulated\"");
   }
 }
 

@@ -13,6 +13,7 @@
 #include "experiments/config/gate_table.h"
 #include "experiments/config/machine_table.h"
 #include "experiments/config/names.h"
+#include "experiments/config/not_here_error.h"
 #include "experiments/config/trace_table.h"
 #include "experiments/config/workload_table.h"
 #include "experiments/hosts/podman.h"
@@ -35,13 +36,13 @@ Backend ReadBackend(const TomlTable& root) {
     root.Fail("backend", fmt::format("is \"{}\"", text), "hardware, container, slurm, simulated");
   if (const std::string why_not = WhyNoSlurmAllocation();
       backend == Backend::kSlurm && !why_not.empty()) {
-    root.Fail("backend", "is \"slurm\", which is not possible here: " + why_not,
-              "slurm in a job of several nodes (salloc, sbatch); hardware");
+    FailHere(root, "backend", "is \"slurm\", which is not possible here: " + why_not,
+             "slurm in a job of several nodes (salloc, sbatch); hardware");
   }
   if (backend != Backend::kContainer) return *backend;
   if (const std::string why_not = WhyNoContainers(); !why_not.empty()) {
-    root.Fail("backend", "is \"container\", which is not possible here: " + why_not,
-              "hardware, or what is missing (see `cosched doctor`)");
+    FailHere(root, "backend", "is \"container\", which is not possible here: " + why_not,
+             "hardware, or what is missing (see `cosched doctor`)");
   }
   return *backend;
 }

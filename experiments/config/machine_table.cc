@@ -14,6 +14,7 @@
 #include "engine/kernels/kept_kernel_rates.h"
 #include "experiments/config/file_hash.h"
 #include "experiments/config/kernel_rates_choice.h"
+#include "experiments/config/not_here_error.h"
 #include "policies/placement.h"
 
 namespace cosched {
@@ -107,9 +108,9 @@ Actuator ReadActuator(const TomlTable& machine, const Topology& topology, Backen
   // Simulated, nothing is moved by it; on another machine, that one's rights count.
   if (backend == Backend::kSimulated || !topology.IsThisSystem()) return *actuator;
   if (const std::string why_not = WhyNot(*actuator); !why_not.empty()) {
-    machine.Fail("actuator",
-                 fmt::format("is \"{}\", which is not permitted here: {}", text, why_not),
-                 "affinity, or what `cosched doctor` names as the remedy");
+    FailHere(machine, "actuator",
+             fmt::format("is \"{}\", which is not permitted here: {}", text, why_not),
+             "affinity, or what `cosched doctor` names as the remedy");
   }
   return *actuator;
 }

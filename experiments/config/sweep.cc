@@ -8,6 +8,7 @@
 
 #include "engine/base/error.h"
 #include "experiments/config/machine_table.h"
+#include "experiments/config/not_here_error.h"
 #include "experiments/config/section.h"
 #include "experiments/config/toml_table.h"
 #include "experiments/hosts/podman.h"
@@ -172,10 +173,12 @@ std::string Lacking(const TomlTable& point, const Topology& here) {
   // Compared by their ends: a workload goes by its name or by its index.
   const auto last = [](const std::string& key) { return key.substr(key.rfind('.') + 1); };
   for (size_t i = 0; i < keys.size(); ++i) {
-    if (details.file == "command line" && last(details.key) == last(keys[i]))
-      table.Fail(written[i], details.problem, details.allowed);
+    if (details.file != "command line" || last(details.key) != last(keys[i])) continue;
+    if (dynamic_cast<const NotHereError*>(&error) != nullptr)
+      FailHere(table, written[i], details.problem, details.allowed);
+    table.Fail(written[i], details.problem, details.allowed);
   }
-  throw error;
+  throw;
 }
 
 // Simulated with more than kLargeSimulation jobs in a trial: steps and samples are not written,
@@ -299,14 +302,15 @@ SectionHelp QuickHelp() {
                     .meaning = "its value, such as trials = 1 or sweep.trace.jobs = [10]"}}};
 }
 
-std::vector<std::string> QuickOverrides(const TomlTable& file) {
+TomlTable ChosenTable(const TomlTable& file, bool quick) {
+  if (!quick) return file;
   if (!file.Has("quick"))
     file.Fail("quick", "there is none", "[quick] with the values that --quick sets");
-  const TomlTable quick = file.Table("quick");
+  const TomlTable values = file.Table("quick");
   std::vector<std::string> overrides;
-  for (const std::string& key : quick.Leaves())
-    overrides.push_back(key + "=" + quick.TomlText(key));
-  return overrides;
+  for (const std::string& key : values.Leaves())
+    overrides.push_back(key + "=" + values.TomlText(key));
+  return file.With(overrides);
 }
 
 Sweep SinglePoint(const ExperimentConfig& config) {
@@ -318,10 +322,7 @@ Sweep SinglePoint(const ExperimentConfig& config) {
 
 Sweep LoadSweep(const TomlTable& file, const std::vector<std::string>& overrides, bool quick,
                 const Topology& topology) {
-  std::vector<std::string> all;
-  if (quick) all = QuickOverrides(file);
-  all.insert(all.end(), overrides.begin(), overrides.end());
-  const TomlTable root = file.With(all);
+  const TomlTable root = ChosenTable(file, quick).With(overrides);
   const TomlTable table = root.Table("sweep");
   const std::vector<Axis> axes = ReadAxes(table);
   if (axes.empty()) return SinglePoint(LoadConfig(root, topology));
@@ -341,8 +342,7 @@ Sweep LoadSweep(const TomlTable& file, const std::vector<std::string>& overrides
 }
 
 std::vector<WorkloadConfig> SweptWorkloads(const std::filesystem::path& file, bool quick) {
-  const TomlTable written = TomlTable::Load(file, {});
-  const TomlTable root = quick ? written.With(QuickOverrides(written)) : written;
+  const TomlTable root = ChosenTable(TomlTable::Load(file, {}), quick);
   const std::vector<Axis> axes = ReadAxes(root.Table("sweep"));
   std::vector<WorkloadConfig> workloads;
   std::vector<size_t> chosen(axes.size(), 0);

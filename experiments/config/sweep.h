@@ -62,8 +62,8 @@ Sweep LoadSweep(const std::filesystem::path& file, const std::vector<std::string
 // For `cosched list keys`.
 SectionHelp SweepHelp();
 SectionHelp QuickHelp();
-// What a file's [quick] sets, as overrides. Throws InputError if it has none.
-std::vector<std::string> QuickOverrides(const TomlTable& file);
+// The file as it is or, with `quick`, with the values of its [quick]. Throws InputError if it has none.
+TomlTable ChosenTable(const TomlTable& file, bool quick);
 // The sweep that is this one experiment.
 Sweep SinglePoint(const ExperimentConfig& config);
 

@@ -8,6 +8,7 @@ mkdir -p inputs
 programs=$(cd ../examples/programs && pwd)
 root=$(cd ../.. && pwd)
 failed=0
+command -v cc > /dev/null && command -v c++ > /dev/null || { echo "make_programs.sh: no compiler: apt-get install g++" >&2; exit 1; }
 
 new=$(mktemp -d inputs/new.XXXXXX)  # Beside them: a program is moved whole, or not; what runs it meanwhile keeps the old one.
 trap 'rm -rf "$new"' EXIT

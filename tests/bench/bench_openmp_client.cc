@@ -17,6 +17,7 @@
 #include "experiments/tenant/client_page.h"
 #include "experiments/tenant/steered_program.h"
 #include "tests/bench/quantile.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
@@ -41,7 +42,7 @@ double TimeOf(const std::vector<std::string>& arguments, ClientPage* page) {
   if (page != nullptr) {
     page->Grant(1, {0});
     start.environment.push_back(page->Variable());
-    start.environment.push_back("LD_PRELOAD=" COSCHED_OPENMP_LIBRARY);
+    start.environment.push_back("LD_PRELOAD=" + InBuild(COSCHED_OPENMP_LIBRARY));
     start.inherited.push_back(page->fd());
   }
   const double before = ChildrensTime();
@@ -72,16 +73,18 @@ void Compare(benchmark::State& state, const std::vector<std::string>& arguments)
 }
 
 BENCHMARK_CAPTURE(Compare, regions,
-                  std::vector<std::string>{COSCHED_OPENMP_PROGRAM, "plain", "1000000"})
+                  std::vector<std::string>{InBuild(COSCHED_OPENMP_PROGRAM), "plain", "1000000"})
     ->Iterations(1)
     ->Unit(benchmark::kSecond);
 BENCHMARK_CAPTURE(Compare, stencil,
-                  std::vector<std::string>{COSCHED_STENCIL, "--size", "300", "--sweeps", "10000"})
+                  std::vector<std::string>{InBuild(COSCHED_STENCIL), "--size", "300", "--sweeps",
+                                           "10000"})
     ->Iterations(1)
     ->Unit(benchmark::kSecond);
 
 #ifdef COSCHED_BLAS_PROGRAM
-BENCHMARK_CAPTURE(Compare, blas, std::vector<std::string>{COSCHED_BLAS_PROGRAM, "plain", "5000"})
+BENCHMARK_CAPTURE(Compare, blas,
+                  std::vector<std::string>{InBuild(COSCHED_BLAS_PROGRAM), "plain", "5000"})
     ->Iterations(1)
     ->Unit(benchmark::kSecond);
 #endif

@@ -38,6 +38,7 @@
 #include "tests/bench/coli_reads.h"
 #include "tests/bench/processor_time.h"
 #include "tests/bench/tbb_pipelines.h"
+#include "tests/paths.h"
 #include "tests/workloads/temporary_folder.h"
 #include "workloads/pipelines/align_sort.h"
 #include "workloads/pipelines/increment.h"
@@ -129,7 +130,7 @@ struct PeerFiles {
   }
   Cost RunCommand(int64_t requests) const {
     std::string command = std::string("set -e; cd ") + folder.Path() +
-                          "; rm -rf ours; mkdir ours; " + COSCHED_BINARY +
+                          "; rm -rf ours; mkdir ours; " + CoschedBinary() +
                           " pipeline run align-sort --reference genome.fa" +
                           " --reads 1.fq.gz 2.fq.gz --threads " + std::to_string(kThreads) +
                           " --open " + std::to_string(kOpen) + " --out ours";

@@ -30,11 +30,12 @@
 #include "experiments/hosts/simulation/simulated_host.h"
 #include "experiments/os/scratch_folder.h"
 #include "tests/bench/execution_stream.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
 
-constexpr const char* kExperiment = COSCHED_SOURCE_DIR "/experiments/examples/million_jobs.toml";
+const std::string kExperiment = InSource("experiments/examples/million_jobs.toml");
 
 ExperimentConfig Load(const std::string& policy, int64_t jobs) {
   return LoadConfig(kExperiment,

@@ -30,6 +30,7 @@
 #include "engine/base/check.h"
 #include "engine/base/random.h"
 #include "tests/bench/quantile.h"
+#include "tests/paths.h"
 #include "traces/input/formats.h"
 
 namespace cosched {
@@ -138,7 +139,7 @@ Ran RunCommand(std::vector<std::string> command, const std::filesystem::path& ou
 }
 
 Ran RunDescribe(const std::filesystem::path& file, const std::filesystem::path& out) {
-  return RunCommand({COSCHED_BINARY, "trace", "describe", file.string()}, out);
+  return RunCommand({CoschedBinary(), "trace", "describe", file.string()}, out);
 }
 
 Ran RunPandas(const std::filesystem::path& file, const std::filesystem::path& out) {

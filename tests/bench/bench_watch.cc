@@ -26,6 +26,7 @@
 #include "experiments/os/process_sampler.h"
 #include "experiments/os/thread_affinity.h"
 #include "experiments/tenant/demand.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
@@ -102,7 +103,7 @@ class Tenant {
 
   const Topology topology_ = Topology::ThisMachine();
   const CpuSet all_ = FirstCores(topology_.Cpus(), 2), one_ = FirstCores(all_, 1);
-  ProcessHost host_{{.binary = COSCHED_BINARY, .log_directory = {}, .topology = topology_}};
+  ProcessHost host_{{.binary = CoschedBinary(), .log_directory = {}, .topology = topology_}};
   bool settled_ = false;
   pid_t pid_ = -1;
 };

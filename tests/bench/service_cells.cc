@@ -27,6 +27,7 @@
 #include "experiments/os/scratch_folder.h"
 #include "policies/registry.h"
 #include "tests/bench/quantile.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
@@ -39,7 +40,7 @@ constexpr double kRequests = 200'000;
 constexpr double kLoad = 0.6, kRateOfCore = 1 / 0.095, kRateOfDevice = 1 / 0.018;
 
 std::string ExperimentText(int nodes, int devices, bool recorded) {
-  const std::string profiles = COSCHED_SOURCE_DIR "/experiments/profiles/";
+  const std::string profiles = InSource("experiments/profiles/");
   std::string text = fmt::format(
       "name = \"service_cells\"\ntrials = 1\nbackend = \"simulated\"\npolicies = [\"roma-ct\"]\n"
       "elasticity = [\"malleable\"]\n"

@@ -31,6 +31,7 @@
 #include "policies/registry.h"
 #include "tests/chaos/chaos_alone.h"
 #include "tests/experiments/temporary_folder.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
@@ -59,7 +60,7 @@ std::vector<pid_t> ProcessesOf(const std::filesystem::path& log) {
 class WatchedHost final : public ProcessHost {
  public:
   WatchedHost(const std::filesystem::path& logs, const ExperimentConfig& config)
-      : ProcessHost({.binary = COSCHED_BINARY,
+      : ProcessHost({.binary = CoschedBinary(),
                      .log_directory = logs,
                      .topology = Topology::ThisMachine(),
                      .actuator = config.actuator,
@@ -307,7 +308,7 @@ TEST(ChaosTest, TwoHundredSeededRunsEndWithRecordsThatHold) {
     EXPECT_GT(masks_seen, 0);
   }
   const std::string check =
-      fmt::format("python3 {}/tests/check_results.py {} > {}", COSCHED_SOURCE_DIR,
+      fmt::format("python3 {} {} > {}", InSource("tests/check_results.py"),
                   (folder.path() / "results").string(), (folder.path() / "check.txt").string());
   EXPECT_EQ(std::system(check.c_str()), 0) << ReadText(folder.path() / "check.txt").substr(0, 5000);
 }
@@ -317,7 +318,7 @@ TEST(ChaosTest, EveryBehaviourIsSurvived) {
   const TemporaryFolder folder;
   const Topology topology = Topology::ThisMachine();
   for (const ChaosBehaviour& behaviour : ChaosBehaviours()) {
-    ProcessHost host({.binary = COSCHED_BINARY,
+    ProcessHost host({.binary = CoschedBinary(),
                       .log_directory = folder.path(),
                       .topology = topology,
                       .actuator = BestActuator(),

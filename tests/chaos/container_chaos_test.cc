@@ -15,6 +15,7 @@
 #include "experiments/os/owner.h"
 #include "tests/chaos/chaos_alone.h"
 #include "tests/experiments/temporary_folder.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
@@ -61,7 +62,7 @@ TEST(ContainerChaosTest, EndsAndLeavesNothing) {
                              .cores = topology.OneThreadPerCore(),
                              .timeouts = {.heartbeat = seconds(2), .start = seconds(10)}},
         std::make_unique<ContainerLauncher>(
-            ContainerLauncher::Options{.binary = COSCHED_BINARY,
+            ContainerLauncher::Options{.binary = CoschedBinary(),
                                        .groups = {.cpuset = true},
                                        .actuation = Actuation::kDirect}));
     ExpectOwnEnd(behaviour, RunAlone(host.get(), behaviour, kLongEnough));

@@ -13,6 +13,7 @@
 #include "tests/chaos/chaos_alone.h"
 #include "tests/experiments/temporary_folder.h"
 #include "tests/fidelity/simulation.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
@@ -113,7 +114,7 @@ records.steps = false
   }
   EXPECT_GT(failed, 0);
   const std::string check =
-      fmt::format("python3 {}/tests/check_results.py {} > {}", COSCHED_SOURCE_DIR,
+      fmt::format("python3 {} {} > {}", InSource("tests/check_results.py"),
                   (folder.path() / "results").string(), (folder.path() / "check.txt").string());
   EXPECT_EQ(std::system(check.c_str()), 0) << ReadText(folder.path() / "check.txt").substr(0, 5000);
 }

@@ -16,11 +16,12 @@
 #include "experiments/launch/run_folder.h"
 #include "tests/experiments/temporary_folder.h"
 #include "tests/fidelity/simulation.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
 
-const std::filesystem::path kGolden = std::filesystem::path(COSCHED_SOURCE_DIR) / "tests/golden";
+const std::filesystem::path kGolden = InSource("tests/golden");
 constexpr const char* kFiles[] = {"jobs.csv",    "grants.csv", "decisions.csv", "samples.csv",
                                   "resizes.csv", "steps.csv",  "cell.json",     "timeline.json"};
 

@@ -5,6 +5,7 @@
 #
 #   tests/kit/debian.sh [PACKAGE.deb [OPTION of `cosched run quickstart` …]]     default: the one in build/package
 #   KEEP=DIR keeps the root file system there, and installs in it if it is there already.
+#   ALSO=COMMAND runs that there afterwards, as the same user: ALSO='cosched reproduce all --quick'
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 package=$(realpath "${1:-$(compgen -G "$here/build/package/cosched_*.deb" | head -n 1)}")
@@ -31,4 +32,5 @@ unshare --mount --propagation private bash -euo pipefail -c '
   inside "cd; rm -rf results; cosched --version; cosched run quickstart \"\$@\"" quickstart "$@"
   inside "cd; for run in results/quickstart/*; do
             python3 /usr/share/cosched/tests/check_results.py \"\$run\"; ls \"\$run\"/plots/*.png; done"
+  [ -z "${ALSO:-}" ] || inside "cd; $ALSO"
 ' debian.sh "$root" "$@"

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/native/preloaded_program_fixture.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
@@ -32,10 +33,10 @@ std::string NameOf(Blas blas) {
 // Empty where the program could not be built.
 #ifdef COSCHED_BLAS_PROGRAM
 const std::filesystem::path kLibraries = COSCHED_BLAS_LIBRARIES;
-constexpr const char* kProgram = COSCHED_BLAS_PROGRAM;
+const std::string kProgram = InBuild(COSCHED_BLAS_PROGRAM);
 #else
 const std::filesystem::path kLibraries;
-constexpr const char* kProgram = "";
+const std::string kProgram;
 #endif
 
 class BlasClientTest : public PreloadedProgramTest, public ::testing::WithParamInterface<Blas> {
@@ -50,7 +51,7 @@ class BlasClientTest : public PreloadedProgramTest, public ::testing::WithParamI
     }
     const std::filesystem::path needed =
         GetParam() == Blas::kBlis ? of_blis / "libblis.so.4" : path_ / "libblas.so.3";
-    if (*kProgram == '\0' || !std::filesystem::exists(needed))
+    if (kProgram.empty() || !std::filesystem::exists(needed))
       GTEST_SKIP() << "there is no " << needed.filename().string() << " of this kind (Debian: "
                    << "libopenblas0-pthread, libopenblas0-openmp, libblis4-pthread, libblas3 and "
                       "liblapack3)";

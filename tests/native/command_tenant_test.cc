@@ -20,6 +20,7 @@
 #include "tests/experiments/hosts/process_host_fixture.h"
 #include "tests/experiments/temporary_folder.h"
 #include "tests/native/real_tenant_fixture.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
@@ -288,11 +289,11 @@ TenantSpec PythonClient(const std::string& loop) {
   spec.steps = 0;
   spec.command.arguments = {"/usr/bin/python3", "-c",
                             "import sys, time\n"
-                            "sys.path.insert(0, '" COSCHED_SOURCE_DIR
-                            "/experiments/client')\n"
-                            "import cosched\n"
-                            "client = cosched.connect()\n"
-                            "while True:\n    " +
+                            "sys.path.insert(0, '" +
+                                InSource("experiments/client") + "')\n" +
+                                "import cosched\n"
+                                "client = cosched.connect()\n"
+                                "while True:\n    " +
                                 loop + "\n"};
   spec.command.client = CommandClient::kLibrary;
   spec.command.progress.kind = ProgressSource::Kind::kClient;
@@ -366,9 +367,9 @@ TEST_F(CommandTenantTest, AClientThatNeverConnectsIsMarked) {
 TEST_F(CommandTenantTest, AProgramThatTurnsOutToBeRigidIsMarked) {
   if (cores_.Count() < 2) GTEST_SKIP() << "needs two cores";
   TenantSpec spec = Shell("");
-  spec.command.arguments = {COSCHED_OPENMP_PROGRAM, "set", "200000"};
+  spec.command.arguments = {InBuild(COSCHED_OPENMP_PROGRAM), "set", "200000"};
   spec.command.client = CommandClient::kOpenMp;
-  spec.command.preload = COSCHED_OPENMP_LIBRARY;
+  spec.command.preload = InBuild(COSCHED_OPENMP_LIBRARY);
   Start(spec, Elasticity::kMalleable);
   ASSERT_NO_FATAL_FAILURE(ExpectSettled());
   while (Log().find("stay as they are") == std::string::npos) ASSERT_FALSE(Next(milliseconds(10)));

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/paths.h"
+
 namespace cosched {
 
 struct CommandOutcome {
@@ -35,7 +37,7 @@ class CoschedCommand {
   explicit CoschedCommand(std::vector<std::string> arguments,
                           const std::function<void()>& prepare = {})
       : output_(std::tmpfile()), errors_(std::tmpfile()) {
-    std::vector<char*> argv{const_cast<char*>(COSCHED_BINARY)};
+    std::vector<char*> argv{const_cast<char*>(CoschedBinary())};
     for (std::string& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);
     child_ = fork();
@@ -43,7 +45,7 @@ class CoschedCommand {
     if (prepare) prepare();
     dup2(fileno(output_), 1);
     dup2(fileno(errors_), 2);
-    execv(COSCHED_BINARY, argv.data());
+    execv(CoschedBinary(), argv.data());
     _exit(127);
   }
   ~CoschedCommand() {

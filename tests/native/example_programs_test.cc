@@ -15,14 +15,14 @@
 #include "experiments/records/table.h"
 #include "tests/experiments/temporary_folder.h"
 #include "tests/native/cosched_command.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
 
 TEST(ExampleProgramsTest, ProgramsOfOthersRunBesideCoschedsOwn) {
   const TemporaryFolder folder;
-  const std::filesystem::path file =
-      std::filesystem::path(COSCHED_SOURCE_DIR) / "experiments/programs.toml";
+  const std::filesystem::path file = InSource("experiments/programs.toml");
   const int cores = std::min(2, Topology::ThisMachine().OneThreadPerCore().Count());
   std::vector<std::string> command = {"run",      file,          "--trials",   "1",
                                       "--policy", "equal-share", "--no-plots", "--force",

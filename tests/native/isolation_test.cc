@@ -11,6 +11,7 @@
 #include "tests/experiments/hosts/process_host_fixture.h"
 #include "tests/experiments/temporary_folder.h"
 #include "tests/native/real_tenant_fixture.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
@@ -107,7 +108,7 @@ TEST_F(IsolationTest, CtlSaysThatAHostHasPausedIt) {
   ASSERT_NO_FATAL_FAILURE(ExpectSettled());
   const TemporaryFolder folder;
   const std::string said = (folder.path() / "said").string();
-  const std::string command = std::string(COSCHED_BINARY) + " ctl " + std::to_string(Tenant()) +
+  const std::string command = std::string(CoschedBinary()) + " ctl " + std::to_string(Tenant()) +
                               " status > " + said + " 2>&1";
   EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 2);
   const std::string text = ReadText(said);

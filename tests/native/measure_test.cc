@@ -7,6 +7,7 @@
 #include "experiments/harness/host_factories.h"
 #include "experiments/tenant/demand.h"
 #include "tests/experiments/temporary_folder.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
@@ -20,7 +21,8 @@ TEST(MeasureTest, AProgramThatMakesNoStepIsWaitedForNoLongerThanThat) {
   const MeasureOptions options = {
       .folder = folder.path(),
       .topology = machine.Within(FirstCores(machine.OneThreadPerCore(), 1)),
-      .hosts_of = [&](const auto& config) { return ProcessHosts(COSCHED_BINARY, machine, config); },
+      .hosts_of =
+          [&](const auto& config) { return ProcessHosts(CoschedBinary(), machine, config); },
       .longest = std::chrono::milliseconds(500)};
   const Measurement alone = {
       .kind = Measurement::Kind::kAlone, .programs = {0}, .cores = 1, .threads = {1, 1}};

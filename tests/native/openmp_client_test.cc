@@ -20,6 +20,7 @@
 #include "experiments/tenant/client_page.h"
 #include "experiments/tenant/steered_program.h"
 #include "tests/native/preloaded_program_fixture.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
@@ -28,9 +29,9 @@ using Clock = std::chrono::steady_clock;
 
 // Empty where there is no clang with its runtime (Debian: libomp-dev).
 #ifdef COSCHED_LLVM_OPENMP
-constexpr std::string_view kLlvmOpenMp = COSCHED_LLVM_OPENMP "/";
+const std::string kLlvmOpenMp = InBuild(COSCHED_LLVM_OPENMP "/");
 #else
-constexpr std::string_view kLlvmOpenMp;
+const std::string kLlvmOpenMp;
 #endif
 
 enum class Runtime { kGcc, kLlvm, kGccOnLlvm };
@@ -47,16 +48,16 @@ std::string NameOf(Runtime runtime) {
 
 std::string BinaryOf(Runtime runtime) {
   switch (runtime) {
-    case Runtime::kGcc: return COSCHED_OPENMP_PROGRAM;
-    case Runtime::kLlvm: return std::string(kLlvmOpenMp) + "program";
-    case Runtime::kGccOnLlvm: return std::string(kLlvmOpenMp) + "program_gomp";
+    case Runtime::kGcc: return InBuild(COSCHED_OPENMP_PROGRAM);
+    case Runtime::kLlvm: return kLlvmOpenMp + "program";
+    case Runtime::kGccOnLlvm: return kLlvmOpenMp + "program_gomp";
   }
   return "";
 }
 
 // A library with regions of the other runtime.
 std::string BesideOf(Runtime runtime) {
-  return runtime == Runtime::kGcc ? std::string(kLlvmOpenMp) + "beside.so" : COSCHED_OPENMP_BESIDE;
+  return runtime == Runtime::kGcc ? kLlvmOpenMp + "beside.so" : InBuild(COSCHED_OPENMP_BESIDE);
 }
 
 // There are more threads than cores, and a runner that looks all the while: waiting threads that spin
@@ -178,7 +179,7 @@ TEST_P(OpenMpRuntimesTest, ACallReachesTheRuntimeOfItsCaller) {
       With(Program("set_beside", 10, GetParam()), BesideOf(GetParam()));
   const std::string alone = Alone(program);
   EXPECT_EQ(alone, GetParam() == Runtime::kGcc ? "2 1\n" : "1 1\n");
-  more_.push_back("LD_PRELOAD=" COSCHED_OPENMP_LIBRARY);
+  more_.push_back("LD_PRELOAD=" + InBuild(COSCHED_OPENMP_LIBRARY));
   EXPECT_EQ(Alone(program), alone);
 }
 
@@ -197,9 +198,10 @@ class OmptTest : public OpenMpClientTest {
 TEST_F(OmptTest, AnotherToolIsLeftInPlace) {
   const std::vector<std::string> program = Program("plain", 300, Runtime::kLlvm);
   const std::string alone = Alone(program);
-  for (const char* const variable : {"OMP_TOOL_LIBRARIES=" COSCHED_OMPT_TOOL,
-                                     "LD_PRELOAD=" COSCHED_OPENMP_LIBRARY ":" COSCHED_OMPT_TOOL,
-                                     "LD_PRELOAD=" COSCHED_OMPT_TOOL ":" COSCHED_OPENMP_LIBRARY}) {
+  for (const std::string& variable :
+       {"OMP_TOOL_LIBRARIES=" + InBuild(COSCHED_OMPT_TOOL),
+        "LD_PRELOAD=" + InBuild(COSCHED_OPENMP_LIBRARY) + ":" + InBuild(COSCHED_OMPT_TOOL),
+        "LD_PRELOAD=" + InBuild(COSCHED_OMPT_TOOL) + ":" + InBuild(COSCHED_OPENMP_LIBRARY)}) {
     more_ = {variable};
     const Ran ran = RunSteered(program);
     ExpectRigid(ran);
@@ -271,14 +273,16 @@ TEST_P(OpenMpCoresTest, AThreadThatIsBoundStaysBound) {
 }
 
 TEST_F(OpenMpClientTest, AStencilHasTheSameBits) {
-  const std::vector<std::string> arguments = {COSCHED_STENCIL, "--size", "200", "--sweeps", "3000"};
+  const std::vector<std::string> arguments = {InBuild(COSCHED_STENCIL), "--size", "200", "--sweeps",
+                                              "3000"};
   ExpectSteered(arguments, 50);
 }
 
 // The same grid by the client library and oneTBB: three lines, and nothing that is preloaded.
 TEST_F(OpenMpClientTest, AStencilOfOneTbbHasThemToo) {
   const std::vector<std::string> size = {"--size", "200", "--sweeps", "3000"};
-  std::vector<std::string> ours = {COSCHED_STENCIL_TBB}, theirs = {COSCHED_STENCIL};
+  std::vector<std::string> ours = {InBuild(COSCHED_STENCIL_TBB)},
+                           theirs = {InBuild(COSCHED_STENCIL)};
   ours.insert(ours.end(), size.begin(), size.end());
   theirs.insert(theirs.end(), size.begin(), size.end());
   more_ = {"LD_PRELOAD="};
@@ -335,7 +339,7 @@ TEST_F(OpenMpClientTest, AProgramWithoutOpenMpIsNoMatter) {
 }
 
 TEST_F(OpenMpClientTest, WithoutATenantItDoesNothing) {
-  std::vector<std::string> arguments = {"env", "LD_PRELOAD=" COSCHED_OPENMP_LIBRARY};
+  std::vector<std::string> arguments = {"env", "LD_PRELOAD=" + InBuild(COSCHED_OPENMP_LIBRARY)};
   for (const std::string& argument : Program("plain")) arguments.push_back(argument);
   EXPECT_EQ(Alone(arguments), Alone(Program("plain")));
   EXPECT_EQ(Errors(), "");

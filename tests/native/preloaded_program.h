@@ -10,6 +10,7 @@
 
 #include "experiments/tenant/client_page.h"
 #include "experiments/tenant/steered_program.h"
+#include "tests/paths.h"
 
 namespace cosched {
 
@@ -26,7 +27,7 @@ inline ProgramStart PreloadedStart(const std::vector<std::string>& arguments,
   if (page == nullptr) return start;
   const bool preloads = std::ranges::any_of(
       start.environment, [](const std::string& entry) { return entry.starts_with("LD_PRELOAD="); });
-  if (!preloads) start.environment.emplace_back("LD_PRELOAD=" COSCHED_OPENMP_LIBRARY);
+  if (!preloads) start.environment.emplace_back("LD_PRELOAD=" + InBuild(COSCHED_OPENMP_LIBRARY));
   start.environment.push_back(page->Variable());
   start.inherited.push_back(page->fd());
   return start;

@@ -10,6 +10,7 @@
 
 #include "tests/experiments/temporary_folder.h"
 #include "tests/native/preloaded_program.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
@@ -25,7 +26,7 @@ class PyTorchClientTest : public ::testing::Test {
   }
   // Of each step of a small training with two threads; with a page: steered, with the library.
   std::vector<double> Losses(const ClientPage* page) const {
-    const std::string script = COSCHED_SOURCE_DIR "/experiments/examples/programs/train_pytorch.py";
+    const std::string script = InSource("experiments/examples/programs/train_pytorch.py");
     SteeredProgram program(PreloadedStart(
         {kPython, script, "--model", "resnet18", "--batch", "2", "--size", "64", "--steps", "5"},
         {"OMP_NUM_THREADS=2", "HOME=/nonexistent"}, page, output_, "/dev/null"));

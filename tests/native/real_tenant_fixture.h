@@ -14,6 +14,7 @@
 #include "experiments/hosts/process_host.h"
 #include "experiments/wire/control_socket.h"
 #include "experiments/wire/tenant_protocol.h"
+#include "tests/paths.h"
 
 namespace cosched {
 
@@ -94,7 +95,7 @@ class RealTenantTest : public ::testing::Test {
   const CpuSet one_ = FirstCores(1);
   const JobId job_{1};
   ProcessHost::Options options_{
-      .binary = COSCHED_BINARY,
+      .binary = CoschedBinary(),
       .log_directory = {},
       .topology = Topology::ThisMachine(),
       .timeouts = {.start = kPatience, .settle = kPatience, .revocation = kPatience}};

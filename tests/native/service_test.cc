@@ -21,6 +21,7 @@
 #include "tests/experiments/hosts/process_host_fixture.h"
 #include "tests/experiments/temporary_folder.h"
 #include "tests/native/real_tenant_fixture.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
@@ -189,7 +190,7 @@ void ExpectExampleRuns(const std::string& backend) {
   const Topology here = Topology::ThisMachine();
   const TemporaryFolder folder;
   const Sweep sweep =
-      SinglePoint(LoadConfig(COSCHED_SOURCE_DIR "/experiments/examples/services_hardware.toml",
+      SinglePoint(LoadConfig(InSource("experiments/examples/services_hardware.toml"),
                              {"trials=1", "policies=['equal-share']", "trace.requests.0.count=200",
                               "trace.jobs=1", "backend='" + backend + "'"},
                              here));
@@ -199,7 +200,7 @@ void ExpectExampleRuns(const std::string& backend) {
   const Plan& plan = sweep.points.front().plan;
   const HarnessResult result = RunCells(
       config, plan, plan.cells,
-      {.run = run.path(), .topology = here, .hosts = HostsOf(COSCHED_BINARY, here, config)});
+      {.run = run.path(), .topology = here, .hosts = HostsOf(CoschedBinary(), here, config)});
   EXPECT_EQ(result.done, 1);
   WriteSummary(run.path());
   run.Finish("done");
@@ -208,8 +209,8 @@ void ExpectExampleRuns(const std::string& backend) {
   EXPECT_EQ(cell.services[0].served, 200);
   EXPECT_EQ(cell.services[0].dropped, 0);
   const std::string said = (folder.path() / "check.txt").string();
-  const std::string check = fmt::format("python3 {}/tests/check_results.py {} > {}",
-                                        COSCHED_SOURCE_DIR, run.path().string(), said);
+  const std::string check = fmt::format("python3 {} {} > {}", InSource("tests/check_results.py"),
+                                        run.path().string(), said);
   EXPECT_EQ(std::system(check.c_str()), 0) << ReadText(said).substr(0, 5000);
 }
 
@@ -228,7 +229,7 @@ TEST(ServiceExampleTest, RunsInContainers) {
 TEST(ServiceExampleTest, TheBenchmarkOfThePathRuns) {
   const TemporaryFolder folder;
   const std::string out = (folder.path() / "out").string();
-  const std::string command = std::string(COSCHED_BINARY) +
+  const std::string command = std::string(CoschedBinary()) +
                               " bench serve --rate 500,1000 --seconds 0.2 --max-batch 8 > " + out;
   EXPECT_EQ(std::system(command.c_str()), 0);
   const std::string text = ReadText(out);
@@ -266,7 +267,7 @@ gap = { distribution = "fixed", mean_s = 0.005 }
   const ExperimentConfig config = LoadConfig(folder.path() / "x.toml", {}, here);
   const Plan plan = MakePlan(config);
   bool killed = false;
-  const HostFactory hosts = HostsOf(COSCHED_BINARY, here, config);
+  const HostFactory hosts = HostsOf(CoschedBinary(), here, config);
   const auto begin = std::chrono::steady_clock::now();
   const HarnessResult result =
       RunCells(config, plan, plan.cells,

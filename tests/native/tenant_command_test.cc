@@ -15,6 +15,7 @@
 
 #include "engine/base/topology.h"
 #include "tests/experiments/temporary_folder.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
@@ -43,13 +44,13 @@ Outcome RunTenant(std::vector<const char*> arguments, bool interrupt = false) {
   FILE* const output = std::tmpfile();
   FILE* const errors = std::tmpfile();
   arguments.insert(arguments.begin(),
-                   {COSCHED_BINARY, "tenant", "--model", "lenet5", "--batch", "8"});
+                   {CoschedBinary(), "tenant", "--model", "lenet5", "--batch", "8"});
   arguments.push_back(nullptr);
   const pid_t child = fork();
   if (child == 0) {
     dup2(fileno(output), 1);
     dup2(fileno(errors), 2);
-    execv(COSCHED_BINARY, const_cast<char* const*>(arguments.data()));
+    execv(CoschedBinary(), const_cast<char* const*>(arguments.data()));
     _exit(127);
   }
   while (interrupt && Size(errors) == 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));

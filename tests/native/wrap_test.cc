@@ -15,6 +15,7 @@
 #include "tests/experiments/temporary_folder.h"
 #include "tests/native/cosched_command.h"
 #include "tests/native/quota_group.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
@@ -175,17 +176,17 @@ TEST_F(WrapCtlTest, AClientIsToldHowManyThreadsToHave) {
   if (all_.Count() < 2) GTEST_SKIP() << "needs two cores";
   const TemporaryFolder folder;
   const std::filesystem::path connected = folder.path() / "connected";
-  wrapped_.emplace(std::vector<std::string>{"wrap", "--client", "library", "--cores",
-                                            all_.ToString(), "--", "/usr/bin/python3", "-c",
-                                            "import sys, time\n"
-                                            "sys.path.insert(0, '" COSCHED_SOURCE_DIR
-                                            "/experiments/client')\n"
-                                            "import cosched\n"
-                                            "client = cosched.connect()\n"
-                                            "while True:\n"
-                                            "    threads = client.poll(); time.sleep(0.002)\n"
-                                            "    if threads: print(threads, flush=True); open('" +
-                                                connected.string() + "', 'w')\n"});
+  wrapped_.emplace(std::vector<std::string>{
+      "wrap", "--client", "library", "--cores", all_.ToString(), "--", "/usr/bin/python3", "-c",
+      "import sys, time\n"
+      "sys.path.insert(0, '" +
+          InSource("experiments/client") + "')\n" +
+          "import cosched\n"
+          "client = cosched.connect()\n"
+          "while True:\n"
+          "    threads = client.poll(); time.sleep(0.002)\n"
+          "    if threads: print(threads, flush=True); open('" +
+          connected.string() + "', 'w')\n"});
   Until([&] { return std::filesystem::exists(connected); });
   // Each is answered when it was followed.
   for (const CpuSet& cores : {one_, all_})

@@ -87,6 +87,15 @@ class Reproduce(ReproduceCase):
         self.assertIn("fig_grow", refused.stderr)
         self.assertEqual(list(self.out.iterdir()), [])
 
+    def test_every_figure_can_be_planned(self):
+        """Also those that calibrate first: what a policy needs of their profile is not there yet."""
+        for quick in ([], ["--quick"]):
+            planned = self.cosched("reproduce", "all", *quick, "--dry-run", "--json", "--out", self.out)
+            self.assertEqual(planned.returncode, 0, planned.stderr)
+            figures = json.loads(planned.stdout)["figures"]
+            self.assertEqual([figure["name"] for figure in figures], FIGURES)
+            self.assertEqual({figure["name"]: figure["why"] for figure in figures if figure["status"] == "failed"}, {})
+
     def test_what_is_whole_is_kept_and_what_was_interrupted_goes_on(self):
         figures = "control", "grow", "--quick", "--out", self.out
         with self.started("reproduce", *figures) as process:

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "policies/registry.h"
+#include "tests/paths.h"
 #include "tests/policies/fake_host.h"
 
 namespace cosched {
@@ -16,7 +17,7 @@ PolicyInfo SmallestFirstPolicy();
 namespace {
 
 std::string ReadText(const std::string& path) {
-  std::ifstream file(std::string(COSCHED_SOURCE_DIR) + "/" + path);
+  std::ifstream file(InSource(path));
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();

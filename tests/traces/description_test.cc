@@ -17,6 +17,7 @@
 #include "engine/base/byte_source.h"
 #include "engine/base/error.h"
 #include "engine/base/random.h"
+#include "tests/paths.h"
 #include "tests/traces/listed_arrivals.h"
 #include "traces/input/formats.h"
 
@@ -316,7 +317,7 @@ TEST(TraceDescription, OfAzuresConversationsOf2023) {
   const char* shared = std::getenv("COSCHED_SHARED_DATA");
   const std::filesystem::path file =
       (shared != nullptr ? std::filesystem::path(shared)
-                         : std::filesystem::path(COSCHED_SOURCE_DIR) / ".." / "shared" / "data") /
+                         : std::filesystem::path(InSource("../shared/data"))) /
       "traces" / "azure_llm_2023_conv.csv.gz";
   if (!std::filesystem::exists(file))
     GTEST_SKIP() << "no sample: " << file << " is missing; set COSCHED_SHARED_DATA";

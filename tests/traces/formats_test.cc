@@ -12,6 +12,7 @@
 #include <set>
 
 #include "engine/base/error.h"
+#include "tests/paths.h"
 #include "tests/traces/read_trace.h"
 
 namespace cosched {
@@ -109,7 +110,7 @@ TEST(TraceFormats, EveryOneRefusesWhatIsNoTrace) {
 // name of one with malformed rows begins with "bad".
 std::map<std::string, std::string> Seeds(std::string_view format) {
   const std::filesystem::path folder =
-      std::filesystem::path(COSCHED_SOURCE_DIR) / "tests" / "fuzz" / "corpus" / format;
+      std::filesystem::path(InSource("tests/fuzz/corpus")) / format;
   std::map<std::string, std::string> seeds;
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {

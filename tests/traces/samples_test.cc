@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "tests/paths.h"
 #include "tests/traces/read_trace.h"
 
 namespace cosched {
@@ -15,8 +16,7 @@ namespace {
 std::filesystem::path Sample(const std::string& name) {
   const char* shared = std::getenv("COSCHED_SHARED_DATA");
   const std::filesystem::path folder =
-      shared != nullptr ? shared
-                        : std::filesystem::path(COSCHED_SOURCE_DIR) / ".." / "shared" / "data";
+      shared != nullptr ? shared : std::filesystem::path(InSource("../shared/data"));
   return folder / "traces" / name;
 }
 

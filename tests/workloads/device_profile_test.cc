@@ -7,6 +7,7 @@
 
 #include "engine/base/error.h"
 #include "tests/experiments/temporary_folder.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
@@ -99,8 +100,7 @@ TEST_F(DeviceProfileTest, AFileThatIsNoneIsRefused) {
 }
 
 TEST_F(DeviceProfileTest, TheProfilesOfTheTreeLoad) {
-  const std::filesystem::path folder =
-      std::filesystem::path(COSCHED_SOURCE_DIR) / "experiments/profiles";
+  const std::filesystem::path folder = InSource("experiments/profiles");
   EXPECT_NE(LoadDeviceProfile(folder / "device_nv6_published.json").Find("googlenet"), nullptr);
   EXPECT_NE(LoadDeviceProfile(folder / "device_example.json").Find("lenet5"), nullptr);
 }

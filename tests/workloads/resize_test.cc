@@ -12,6 +12,7 @@
 
 #include "engine/base/random.h"
 #include "engine/base/topology.h"
+#include "tests/paths.h"
 #include "workloads/training_job.h"
 
 namespace cosched {
@@ -101,8 +102,7 @@ void ExpectSameWeights(JobSettings settings, const Dataset& train, const Dataset
 
 std::string MnistFolder() {
   const char* shared = std::getenv("COSCHED_SHARED_DATA");
-  const std::filesystem::path data =
-      shared != nullptr ? shared : std::string(COSCHED_SOURCE_DIR) + "/../shared/data";
+  const std::filesystem::path data = shared != nullptr ? shared : InSource("../shared/data");
   return (data / "images").string();
 }
 

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "tests/engine/kernels/op_cases.h"
+#include "tests/paths.h"
 
 namespace cosched::testing {
 namespace {
@@ -81,7 +82,7 @@ TEST_P(FastKernel, GivesTheSameBitsWhileThePoolIsResized) {
 // of the optimiser (_…), whose kernels need its constants: tests/engine/session/fused_test.cc.
 std::set<std::string> OpsInTheManual() {
   std::set<std::string> ops;
-  std::ifstream manual(COSCHED_SOURCE_DIR "/engine/graph/ops.md");
+  std::ifstream manual(InSource("engine/graph/ops.md"));
   for (std::string line; std::getline(manual, line);) {
     if (!line.starts_with("| ") || line.starts_with("| op ")) continue;
     std::istringstream names(line.substr(2, line.find(" |", 2) - 2));

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "engine/base/error.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
@@ -32,8 +33,8 @@ Ended RunRanks(int ranks, const std::string& arguments) {
   const std::string command = "mpirun " + root +
                               "--oversubscribe --bind-to none "
                               "--mca odls_base_sigkill_timeout 2 -n " +
-                              std::to_string(ranks) + " " COSCHED_RANK_PROGRAM " " + arguments +
-                              " 2>&1";
+                              std::to_string(ranks) + " " + InBuild(COSCHED_RANK_PROGRAM) + " " +
+                              arguments + " 2>&1";
   Ended ended;
   FILE* const stream = popen(command.c_str(), "r");
   std::array<char, 4096> part{};

@@ -5,6 +5,7 @@
 
 #include "engine/base/error.h"
 #include "tests/experiments/temporary_folder.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
@@ -84,8 +85,7 @@ TEST_F(PublishedProfileTest, WrongTablesAreRefused) {
 }
 
 TEST(CommittedProfile, IsThatOfThePublishedTables) {
-  const Profile profile =
-      LoadProfile(COSCHED_SOURCE_DIR "/experiments/profiles/published_resnet56.json");
+  const Profile profile = LoadProfile(InSource("experiments/profiles/published_resnet56.json"));
   EXPECT_TRUE(profile.source.starts_with("published: ")) << profile.source;
   EXPECT_EQ(profile.cores, 64);
   const ProgramProfile* program = profile.Find("resnet56 train batch 128");

@@ -16,6 +16,7 @@
 
 #include "engine/base/topology.h"
 #include "tests/experiments/temporary_folder.h"
+#include "tests/paths.h"
 
 namespace cosched {
 
@@ -52,7 +53,7 @@ steps = 3
   pid_t Start(
       std::vector<std::string> arguments,
       const std::function<bool()>& prepare = [] { return true; }) {
-    arguments.insert(arguments.begin(), COSCHED_BINARY);
+    arguments.insert(arguments.begin(), CoschedBinary());
     std::vector<char*> argv;
     argv.reserve(arguments.size() + 1);
     for (std::string& argument : arguments) argv.push_back(argument.data());

@@ -19,6 +19,7 @@
 #include "tests/experiments/cli/cli_fixture.h"
 #include "tests/experiments/cli/noisy_experiment.h"
 #include "tests/experiments/os/other_owners.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
@@ -164,8 +165,8 @@ TEST_F(CliTest, RunsAnExperimentInContainersWithSoundRecords) {
   ASSERT_EQ(Runs().size(), 1U);
   EXPECT_NE(ReadText(Runs()[0] / "manifest.json").find("\"backend\": \"container\""),
             std::string::npos);
-  const std::string check = "python3 " COSCHED_SOURCE_DIR "/tests/check_results.py '" +
-                            Runs()[0].string() + "' >/dev/null";
+  const std::string check =
+      "python3 " + InSource("tests/check_results.py") + " '" + Runs()[0].string() + "' >/dev/null";
   EXPECT_EQ(std::system(check.c_str()), 0);
 }
 

@@ -6,6 +6,7 @@
 
 #include "tests/experiments/cli/cli_fixture.h"
 #include "tests/experiments/cli/noisy_experiment.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
@@ -64,7 +65,7 @@ TEST_F(GatesCliTest, WhatCannotBeJudgedIsRefusedBeforeAnythingRuns) {
                 {"--launcher slurm", "until they decide"});
   ExpectRefused(
       {"validate", "x.toml", "--trials", kUntil, "--set", "workload.0.model=resnet20", "--set",
-       "workload.0.batch=32", "--profile", COSCHED_SOURCE_DIR "/experiments/profiles/example.json"},
+       "workload.0.batch=32", "--profile", InSource("experiments/profiles/example.json")},
       {"--trials", "until they decide"});
 }
 

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "tests/paths.h"
+
 namespace cosched {
 
 // Its lines stand above its tables, its tables at the end.
@@ -14,7 +16,8 @@ policies = ["strict", "equal-share"]
 )" + lines +
          R"([machine]
 topology = "core:4 pu:1"
-profile = ")" COSCHED_SOURCE_DIR R"(/experiments/profiles/example.json"
+profile = ")" +
+         InSource("experiments/profiles/example.json") + R"("
 [simulation]
 noise = 0.05
 [trace]

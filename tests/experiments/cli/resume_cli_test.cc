@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/experiments/cli/cli_fixture.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
@@ -12,11 +13,10 @@ using nlohmann::json;
 class ResumeCliTest : public CliTest {
  protected:
   static std::vector<std::string> Simulated(const std::vector<std::string>& more = {}) {
-    std::vector<std::string> arguments = {
-        "run",   COSCHED_SOURCE_DIR "/experiments/examples/simulated.toml",
-        "--set", "name=x",
-        "--set", "trace.jobs=4",
-        "--set", "elasticity=[\"malleable\"]"};
+    std::vector<std::string> arguments = {"run",   InSource("experiments/examples/simulated.toml"),
+                                          "--set", "name=x",
+                                          "--set", "trace.jobs=4",
+                                          "--set", "elasticity=[\"malleable\"]"};
     for (const char* one : {"--no-plots", "--trials=2", "--policy=strict", "--policy=equal-share"})
       arguments.emplace_back(one);
     arguments.insert(arguments.end(), more.begin(), more.end());

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/experiments/cli/cli_fixture.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
@@ -85,8 +86,7 @@ TEST_F(TraceCliTest, DescribesAsJson) {
 }
 
 TEST_F(TraceCliTest, DescribesWhatASpecificationGenerates) {
-  const std::string spec =
-      std::string(COSCHED_SOURCE_DIR) + "/experiments/examples/trace_generate.toml";
+  const std::string spec = InSource("experiments/examples/trace_generate.toml");
   const nlohmann::json drawn = Described(spec);
   EXPECT_EQ(drawn["format"], "generated");
   ASSERT_EQ(Run({"trace", "generate", spec, "--out", "drawn.csv"}).exit_code, 0);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/experiments/cli/cli_fixture.h"
+#include "tests/paths.h"
 #include "workloads/profile.h"
 
 namespace cosched {
@@ -210,8 +211,8 @@ TEST_F(ValidateCliTest, TheTwinOfASimulatedRunIsTheRun) {
 
 TEST_F(ValidateCliTest, ReplayTakesAPolicyFromOutside) {
   const std::string run = Simulated("p.json", "first");
-  const Ended ended =
-      Run({"replay", run, "--policy-library", COSCHED_LIBRARY_EXAMPLE, "--recorded", "strict"});
+  const Ended ended = Run({"replay", run, "--policy-library", InBuild(COSCHED_LIBRARY_EXAMPLE),
+                           "--recorded", "strict"});
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
   ExpectHas(ended.out, {"strict (malleable), largest-first in its place; 5 trials"});
   const Ended without = Run({"replay", run});

@@ -12,6 +12,7 @@
 #include "experiments/config/generator_table.h"
 #include "experiments/config/sweep.h"
 #include "tests/experiments/temporary_folder.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
@@ -391,8 +392,7 @@ TEST_F(ConfigTest, TraceFilesAreRelativeToTheExperimentAndCheckedAgainstIt) {
 TEST(ExperimentFiles, EveryOneInTheTreeLoads) {
   const Topology big = Topology::Synthetic("pack:2 [numa] l3:1 core:8 pu:1");
   int files = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(
-           std::filesystem::path(COSCHED_SOURCE_DIR) / "experiments")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(InSource("experiments"))) {
     if (entry.path().extension() != ".toml") continue;
     ++files;
     if (TomlTable::Load(entry.path(), {}).Has("generator")) {  // Files of `cosched trace generate`.
@@ -404,13 +404,13 @@ TEST(ExperimentFiles, EveryOneInTheTreeLoads) {
     FigureSection().Read(TomlTable::Load(entry.path(), {}).Table("figure"), &how);
     if (how.with == FigureSettings::Command::kBenchmark) {  // No experiment.
       EXPECT_FALSE(how.program.empty() || how.filter.empty());
-      QuickOverrides(TomlTable::Load(entry.path(), {}));
+      ChosenTable(TomlTable::Load(entry.path(), {}), true);
       continue;
     }
     std::vector<std::string> overrides;
     if (how.with == FigureSettings::Command::kValidate) {  // The machine is calibrated first.
-      overrides.push_back("machine.profile='" COSCHED_SOURCE_DIR
-                          "/experiments/profiles/example.json'");
+      overrides.push_back("machine.profile='" + InSource("experiments/profiles/example.json") +
+                          "'");
     }
     for (const bool quick : {false, true}) {
       if (quick && !figure) continue;

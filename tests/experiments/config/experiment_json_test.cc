@@ -11,6 +11,7 @@
 
 #include "engine/base/error.h"
 #include "tests/experiments/temporary_folder.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
@@ -31,9 +32,8 @@ class ExperimentJsonTest : public testing::Test {
     WriteText(folder_.path() / "t.csv", "arrival_s,workload,steps\n0,net,\n9,net,\n20,net,7\n");
     WriteText(folder_.path() / "digits" / "x", "");
     for (const char* name : {"d.json", "d2.json"})
-      std::filesystem::copy_file(
-          std::filesystem::path(COSCHED_SOURCE_DIR) / "experiments/profiles/device_example.json",
-          folder_.path() / name);
+      std::filesystem::copy_file(InSource("experiments/profiles/device_example.json"),
+                                 folder_.path() / name);
     WriteText(folder_.path() / "e.toml", R"(name = "e"
 policies = ["max-prop"]
 [machine]

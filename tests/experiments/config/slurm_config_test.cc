@@ -8,6 +8,7 @@
 #include "experiments/config/experiment_config.h"
 #include "experiments/hosts/slurm_allocation.h"
 #include "tests/experiments/temporary_folder.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
@@ -107,8 +108,7 @@ TEST_F(SlurmConfigTest, AJobThatMayNotFitANodeIsRefused) {
 }
 
 TEST_F(SlurmConfigTest, DevicesAreRefused) {
-  const std::string profile =
-      std::string(COSCHED_SOURCE_DIR) + "/experiments/profiles/device_example.json";
+  const std::string profile = InSource("experiments/profiles/device_example.json");
   WriteText(file_, ReadText(file_) +
                        "[[workload]]\nname = \"net\"\nmodel = \"resnet50\"\nmode = "
                        "\"serve\"\nbatch = 1\n[[device]]\nname = \"d\"\nprofile = \"" +

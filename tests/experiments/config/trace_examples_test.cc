@@ -13,12 +13,12 @@
 #include "experiments/harness/harness.h"
 #include "experiments/launch/run_folder.h"
 #include "tests/experiments/temporary_folder.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
 
-const std::filesystem::path kExamples =
-    std::filesystem::path(COSCHED_SOURCE_DIR) / "experiments/examples";
+const std::filesystem::path kExamples = InSource("experiments/examples");
 
 struct Example {
   std::string name;
@@ -54,8 +54,8 @@ TEST_P(TraceExamplesTest, Runs) {
   EXPECT_EQ(manifest["experiment"]["trace"]["files"][0]["format"], example.format);
   EXPECT_EQ(manifest["experiment"]["trace"]["files"][0]["fnv1a"].get<std::string>().size(), 16U);
   const std::string said = (folder.path() / "check.txt").string();
-  const std::string check = fmt::format("python3 {}/tests/check_results.py {} > {}",
-                                        COSCHED_SOURCE_DIR, run.path().string(), said);
+  const std::string check = fmt::format("python3 {} {} > {}", InSource("tests/check_results.py"),
+                                        run.path().string(), said);
   EXPECT_EQ(std::system(check.c_str()), 0) << ReadText(said).substr(0, 5000);
 }
 

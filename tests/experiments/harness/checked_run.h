@@ -14,6 +14,7 @@
 #include "experiments/harness/harness.h"
 #include "experiments/launch/run_folder.h"
 #include "tests/experiments/temporary_folder.h"
+#include "tests/paths.h"
 
 namespace cosched {
 
@@ -37,8 +38,8 @@ inline std::filesystem::path RunChecked(
   WriteSummary(run.path());
   run.Finish("done");
   const std::string said = (folder.path() / "check.txt").string();
-  const std::string check = fmt::format("python3 {}/tests/check_results.py {} > {}",
-                                        COSCHED_SOURCE_DIR, run.path().string(), said);
+  const std::string check = fmt::format("python3 {} {} > {}", InSource("tests/check_results.py"),
+                                        run.path().string(), said);
   EXPECT_EQ(std::system(check.c_str()), 0) << ReadText(said).substr(0, 5000);
   return run.path();
 }

@@ -15,6 +15,7 @@
 #include "experiments/os/process_sampler.h"
 #include "experiments/os/realtime.h"
 #include "tests/experiments/hosts/process_host_fixture.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
@@ -28,7 +29,7 @@ constexpr int64_t kDigits = 0, kNone = 1, kImages = 2;
 class DeviceHostTest : public ProcessHostTest {
  protected:
   DeviceHostTest() {
-    options_.binary = COSCHED_BINARY;
+    options_.binary = CoschedBinary();
     profile_.name = "by hand";
     profile_.provenance = "modelled: by hand";
     profile_.models["lenet5"].occupancy_s = {{1, {0.002}}};

@@ -6,6 +6,7 @@
 
 #include "experiments/config/experiment_json.h"
 #include "tests/experiments/temporary_folder.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
@@ -100,7 +101,7 @@ TEST_F(DryRunTest, PoliciesParametersReadBack) {
 TEST_F(DryRunTest, APolicyFromOutsideOfTheTreeReadsBack) {
   const Sweep sweep = Load(
       {"policies=[\"mine\"]", "policy.mine.exec='python3 newest_first.py'", "policy.mine.most=7",
-       "policy.mine.directory='" COSCHED_SOURCE_DIR "/experiments/examples/policy_exec'"});
+       "policy.mine.directory='" + InSource("experiments/examples/policy_exec") + "'"});
   WriteText(folder_.path() / "again.toml",
             DryRunText(sweep).substr(0, DryRunText(sweep).find("\nd: ")));
   const Sweep again = LoadSweep(folder_.path() / "again.toml", {}, false, Topology::ThisMachine());

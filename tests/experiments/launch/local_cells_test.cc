@@ -13,6 +13,7 @@
 #include "experiments/analysis/metrics.h"
 #include "experiments/os/interrupt.h"
 #include "tests/experiments/temporary_folder.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
@@ -26,7 +27,8 @@ policies = ["strict", "equal-share", "max-prop"]
 elasticity = ["rigid", "malleable"]
 [machine]
 topology = "pack:1 [numa] l3:1 core:8 pu:1"
-profile = ")" COSCHED_SOURCE_DIR R"(/experiments/profiles/example.json"
+profile = ")" + InSource("experiments/profiles/example.json") +
+                                   R"("
 [trace]
 jobs = 12
 gap = { distribution = "exponential", mean_s = 0.2 }
@@ -97,7 +99,7 @@ TEST(LocalCellsTest, AFailedWriteEndsAllWorkersAndIsTold) {
 // The million-job experiment, smaller; bench_simulator has it whole.
 TEST(LocalCellsTest, TwentyThousandJobsAllFinish) {
   const TemporaryFolder folder;
-  const Sweep sweep = LoadSweep(COSCHED_SOURCE_DIR "/experiments/examples/million_jobs.toml",
+  const Sweep sweep = LoadSweep(InSource("experiments/examples/million_jobs.toml"),
                                 {"trace.jobs=20000"}, false, Topology::ThisMachine());
   const SignalScope signals;
   RunLocally(sweep, sweep.cells, {.run = folder.path(), .topology = Topology::ThisMachine()});

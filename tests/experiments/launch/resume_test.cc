@@ -17,6 +17,7 @@
 #include "experiments/records/content_hash.h"
 #include "experiments/records/output_file.h"
 #include "tests/experiments/temporary_folder.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
@@ -152,7 +153,7 @@ TEST_F(ResumeTest, FilesAreKnownByTheirContent) {
 }
 
 TEST_F(ResumeTest, TheLibraryOfAPolicyIsAFileToo) {
-  std::filesystem::copy_file(COSCHED_LIBRARY_EXAMPLE, folder_.path() / "mine.so");
+  std::filesystem::copy_file(InBuild(COSCHED_LIBRARY_EXAMPLE), folder_.path() / "mine.so");
   const std::vector<std::string> mine = {"policy.mine.library=mine.so", "policies=[\"mine\"]"};
   const std::filesystem::path path = NewRun(Load(mine));
   const std::string library = folder_.path() / "mine.so";

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "tests/experiments/cli/cli_fixture.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
@@ -190,9 +191,8 @@ TEST_F(CliTest, ARunNamesItselfToTheNext) {
 
 TEST_F(CliTest, SimulatedRunsTakeNoCores) {
   const CoreLock first(Topology::ThisMachine().Cpus(), "a run", folder_.path());
-  const Ended ended =
-      Run({"run", COSCHED_SOURCE_DIR "/experiments/examples/simulated.toml", "--no-plots",
-           "--policy", "strict", "--trials", "1", "--set", "trace.jobs=3"});
+  const Ended ended = Run({"run", InSource("experiments/examples/simulated.toml"), "--no-plots",
+                           "--policy", "strict", "--trials", "1", "--set", "trace.jobs=3"});
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
 }
 

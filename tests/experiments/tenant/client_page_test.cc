@@ -16,6 +16,7 @@
 #include "experiments/client/cosched_client.h"
 #include "experiments/client/cosched_page.h"
 #include "experiments/os/find_program.h"
+#include "tests/paths.h"
 
 // NOLINTBEGIN(concurrency-mt-unsafe): no other thread runs.
 namespace cosched {
@@ -79,21 +80,21 @@ void ExpectSpeaks(const char* interpreter, const char* option, const std::string
 
 TEST(ClientPageTest, TheModuleInPython) {
   ExpectSpeaks("/usr/bin/python3", "-c",
-               "import sys; sys.path.insert(0, '" COSCHED_SOURCE_DIR
-               "/experiments/client'); import cosched\n"
-               "client = cosched.connect(); first = client.poll(); client.step(3)\n"
-               "second = client.poll(); client.step()\n"
-               "sys.exit(first * 10 + second)");
+               "import sys; sys.path.insert(0, '" + InSource("experiments/client") +
+                   "'); import cosched\n" +
+                   "client = cosched.connect(); first = client.poll(); client.step(3)\n"
+                   "second = client.poll(); client.step()\n"
+                   "sys.exit(first * 10 + second)");
 }
 
 TEST(ClientPageTest, TheModuleInJavaScript) {
   if (FindProgram("node").empty()) GTEST_SKIP() << "there is no node";
   ExpectSpeaks("node", "-e",
-               "const client = require('" COSCHED_SOURCE_DIR
-               "/experiments/client/cosched.js').connect();\n"
-               "const first = client.poll(); client.step(3);\n"
-               "const second = client.poll(); client.step();\n"
-               "process.exit(first * 10 + second)");
+               "const client = require('" + InSource("experiments/client/cosched.js") +
+                   "').connect();\n" +
+                   "const first = client.poll(); client.step(3);\n"
+                   "const second = client.poll(); client.step();\n"
+                   "process.exit(first * 10 + second)");
 }
 
 TEST(ClientPageTest, WithoutATenantNothingHappens) {

@@ -14,6 +14,7 @@
 #include "tests/experiments/cli/cli_fixture.h"
 #include "tests/experiments/harness/checked_run.h"
 #include "tests/experiments/harness/fake_observed_host.h"
+#include "tests/paths.h"
 
 namespace cosched {
 namespace {
@@ -92,11 +93,12 @@ void ExpectContains(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), std::string::npos) << "\"" << part << "\" is not in: " << text;
 }
 
-const std::string kPythonExample = std::string("python3 ") + COSCHED_SOURCE_DIR +
-                                   "/experiments/examples/policy_exec/newest_first.py";
+const std::string kPythonExample =
+    "python3 " + InSource("experiments/examples/policy_exec/newest_first.py");
 
 TEST_F(ExternalPolicyTest, ALibraryRunsUnderTheNameOfTheExperiment) {
-  const ExperimentConfig config = Config("library = \"" COSCHED_LIBRARY_EXAMPLE "\"\nleast = 2\n");
+  const ExperimentConfig config =
+      Config("library = \"" + InBuild(COSCHED_LIBRARY_EXAMPLE) + "\"\nleast = 2\n");
   EXPECT_EQ(RunAll(config).done, 2);
   // Two each: 0 and 1 fill the machine, and nobody starts on what less than two cores leave.
   const CellSummary summary = Summarize(Run(), Mine());
@@ -106,7 +108,7 @@ TEST_F(ExternalPolicyTest, ALibraryRunsUnderTheNameOfTheExperiment) {
 }
 
 TEST_F(ExternalPolicyTest, ALibrarysParametersAreCheckedAsThoseOfTheTree) {
-  const std::string library = "library = \"" COSCHED_LIBRARY_EXAMPLE "\"\n";
+  const std::string library = "library = \"" + InBuild(COSCHED_LIBRARY_EXAMPLE) + "\"\n";
   const InputErrorDetails value = Refused(library + "least = 0\n");
   EXPECT_EQ(value.key, "policy.mine.least");
   EXPECT_EQ(value.line, 13);
@@ -120,11 +122,12 @@ TEST_F(ExternalPolicyTest, ALibraryThatIsNoneIsRefusedWithTheReason) {
   EXPECT_EQ(missing.line, 12);
   ExpectContains(missing.problem, (folder_.path() / "nowhere.so").string());
   ExpectContains(Refused("library = \"x.toml\"\n").problem, "x.toml");
-  ExpectContains(Refused("library = \"" COSCHED_LIBRARY_NOTHING "\"\n").problem,
+  ExpectContains(Refused("library = \"" + InBuild(COSCHED_LIBRARY_NOTHING) + "\"\n").problem,
                  "does not export CoschedPolicyLibrary");
-  ExpectContains(Refused("library = \"" COSCHED_LIBRARY_VERSION "\"\n").problem,
+  ExpectContains(Refused("library = \"" + InBuild(COSCHED_LIBRARY_VERSION) + "\"\n").problem,
                  "is of version 999 of the interface, this cosched of 1");
-  ExpectContains(Refused("library = \"" COSCHED_LIBRARY_LAYOUT "\"\n").problem, "other headers");
+  ExpectContains(Refused("library = \"" + InBuild(COSCHED_LIBRARY_LAYOUT) + "\"\n").problem,
+                 "other headers");
 }
 
 TEST_F(ExternalPolicyTest, AProgramRunsUnderTheNameOfTheExperiment) {
@@ -321,8 +324,7 @@ exec = )" + nlohmann::json(command).dump() + "\n" +
 
 TEST_F(ProgramAndPipelineTest, TheExampleOpensRequestsUntilTheStagesHaveEnoughToDo) {
   const std::filesystem::path run =
-      RunSimulated(std::string("python3 ") + COSCHED_SOURCE_DIR +
-                   "/experiments/examples/policy_exec/enough_open.py");
+      RunSimulated("python3 " + InSource("experiments/examples/policy_exec/enough_open.py"));
   const std::string decisions = ReadText(CellFolder(run, Mine()) / "decisions.csv");
   ExpectContains(decisions, "job-arrived 0,0=0-1,");
   ExpectContains(decisions, "window-over,0=0-1/2");
@@ -342,25 +344,26 @@ TEST_F(ProgramAndPipelineTest, AProgramThatOpensMoreThanThePipelineAllowsFailsIt
 // As a user runs them: real tenants, the command line's own options, records that hold, --resume.
 TEST_F(CliTest, PoliciesFromOutsideRunBesideThoseOfTheExperiment) {
   const Ended ended =
-      Run({"run", "x.toml", "--no-plots", "--policy-library", COSCHED_LIBRARY_EXAMPLE,
+      Run({"run", "x.toml", "--no-plots", "--policy-library", InBuild(COSCHED_LIBRARY_EXAMPLE),
            "--policy-exec", kPythonExample, "--set", "policy.newest-first.time_limit_s=60"});
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
   for (const char* name : {"strict", "largest-first", "newest-first"})
     ExpectContains(ended.out, name);
   const Ended only = Run({"run", "x.toml", "--dry-run", "--policy", "largest-first",
-                          "--policy-library", COSCHED_LIBRARY_EXAMPLE});
+                          "--policy-library", InBuild(COSCHED_LIBRARY_EXAMPLE)});
   ExpectContains(only.out, "x: 1 cells = 1 policies");
-  ExpectContains(Run({"list", "policies", "--policy-library", COSCHED_LIBRARY_EXAMPLE}).out,
-                 "policy.largest-first.least");
+  ExpectContains(
+      Run({"list", "policies", "--policy-library", InBuild(COSCHED_LIBRARY_EXAMPLE)}).out,
+      "policy.largest-first.least");
 }
 
 TEST_F(CliTest, PoliciesFromOutsideRunInTheSimulatorToo) {
   const std::string machine = std::string("machine={topology='pack:1 core:8 pu:1',profile='") +
-                              COSCHED_SOURCE_DIR + "/experiments/profiles/example.json'}";
+                              InSource("experiments/profiles/example.json") + "'}";
   const Ended ended =
       Run({"run", "x.toml", "--no-plots", "--backend", "simulated", "--set", machine, "--set",
-           "workload.0.batch=64", "--policy-library", COSCHED_LIBRARY_EXAMPLE, "--policy-exec",
-           kPythonExample, "--set", "policy.newest-first.time_limit_s=60"});
+           "workload.0.batch=64", "--policy-library", InBuild(COSCHED_LIBRARY_EXAMPLE),
+           "--policy-exec", kPythonExample, "--set", "policy.newest-first.time_limit_s=60"});
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
   for (const char* name : {"strict", "largest-first", "newest-first"})
     ExpectContains(ended.out, name);
