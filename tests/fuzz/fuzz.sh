@@ -6,21 +6,25 @@
 # Without INPUT it builds TARGET. With it, it runs TARGET for so many seconds on inputs made from tests/fuzz/corpus/INPUT; INPUT is
 # the trace format for trace_fuzzer; onnx or graphdef for model_fuzzer, and jpeg or png for image_fuzzer, which make their seeds by
 # themselves. New inputs stay in the build folder; one that breaks something is kept there too and named in the output. Exit 77 =
-# skipped, with the reason.
+# skipped, with the reason. COSCHED_FUZZ_SECONDS, where it is set, is how long instead.
 set -euo pipefail
-clang=$1 source=$2 build=$3 seconds=$4 target=$5 input=${6:-}
+clang=$1 source=$2 build=$3 seconds=${COSCHED_FUZZ_SECONDS:-$4} target=$5 input=${6:-}
 if ! [ -x "$clang" ]; then
   printf "Skipped\nno clang++ here (Debian: clang), which libFuzzer needs\n"
   exit 77
 fi
 mkdir -p "$build"
 cd "$source"
-if ! echo 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }' |
+if [ -z "$input" ] && ! echo 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }' |
   "$clang" -x c++ -fsanitize=fuzzer,address - -o "$build/probe-$$" 2>"$build/probe-$$.log"; then
   printf "Skipped\n%s has no libFuzzer: %s\n" "$clang" "$(head -1 "$build/probe-$$.log")"
   exit 77
 fi
 rm -f "$build/probe-$$" "$build/probe-$$.log"
+if [ -n "$input" ] && ! [ -x "$build/$target" ]; then
+  printf "Skipped\n%s was not built: %s has no libFuzzer\n" "$target" "$clang"
+  exit 77
+fi
 
 if [ -z "$input" ]; then
   flags=(-std=c++20 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -I.)
@@ -59,7 +63,8 @@ if [ -z "$input" ]; then
   objects=$build/$target.objects
   mkdir -p "$objects"
   compiler=("$clang")
-  ! command -v ccache >/dev/null || compiler=(ccache "$clang")
+  # Other clones share objects: what differs is only the folder that debug information names.
+  ! command -v ccache >/dev/null || compiler=(env CCACHE_NOHASHDIR=true "CCACHE_BASEDIR=$source" ccache "$clang")
   rm -f "$objects"/*.o
   running=0
   for file in "${sources[@]}" "tests/fuzz/$target.cc"; do
