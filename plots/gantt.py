@@ -35,6 +35,10 @@ def spans(cell):
     counts = [len(load.parse_cpus(cores)) for cores in changes["cores"]]
     for place in np.flatnonzero(jobs[:-1] == jobs[1:]):
         yield jobs[place], times[place], times[place + 1], counts[place]
+    if np.isfinite(until):  # What the last change of a job gives it lasts beyond what is shown.
+        for place in np.flatnonzero(np.append(jobs[:-1] != jobs[1:], len(jobs) > 0)):
+            if changes["kind"].iloc[place] != "released":
+                yield jobs[place], times[place], until, counts[place]
 
 
 def names(cell, jobs):

@@ -56,21 +56,25 @@ Json ReadSpans(const std::filesystem::path& cell, const std::set<int64_t>& jobs,
                              &GrantRow::threads, &GrantRow::amount);
   Json spans = Json::array();
   std::map<int64_t, Held> now;
+  double last = 0;
+  const auto add = [&spans](int64_t job, const Held& held, double end) {
+    if (end > held.since)
+      spans.push_back({job, Rounded(held.since), Rounded(end), held.cores, held.threads});
+  };
   while (const GrantRow* grant = reader.Next()) {
     if (grant->time > until) break;
+    last = grant->time;
     if (grant->kind == "settled" || !jobs.contains(grant->job_id)) continue;
     const auto before = now.find(grant->job_id);
-    if (before != now.end() && grant->time > before->second.since) {
-      const Held& held = before->second;
-      spans.push_back(
-          {grant->job_id, Rounded(held.since), Rounded(grant->time), held.cores, held.threads});
-    }
+    if (before != now.end()) add(grant->job_id, before->second, grant->time);
     if (grant->kind == "released") {
       now.erase(grant->job_id);
     } else {
       now[grant->job_id] = {grant->time, grant->amount, grant->threads};
     }
   }
+  // What they hold at the end of the view, or of the records of a cell that failed.
+  for (const auto& [job, held] : now) add(job, held, std::isinf(until) ? last : until);
   return spans;
 }
 

@@ -5,7 +5,6 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <system_error>
-#include <utility>
 
 #include "experiments/analysis/markup.h"
 

@@ -77,6 +77,10 @@ class ReportWriter {
     json["columns"] = Json::array();
     ForEachNumericColumn<CellSummary>(
         [&](std::string_view name, const auto& /*number*/) { json["columns"].push_back(name); });
+    json["service_columns"] = Json::array();
+    ForEachNumericColumn<ServiceSummary>([&](std::string_view name, const auto& /*number*/) {
+      json["service_columns"].push_back(name);
+    });
     json["cells"] = Json::array();
     for (const Json& policy : manifest.value("/experiment/policies"_json_pointer, Json::array()))
       if (policy.is_string()) AddPolicy(policy);
@@ -95,6 +99,17 @@ class ReportWriter {
     if (const PolicyInfo* const policy = FindPolicy(name)) policies_[name] = policy->summary;
   }
 
+  // In the order of the columns; null where there is none.
+  template <typename Summary>
+  static Json NumbersOf(const Summary& summary) {
+    Json values = Json::array();
+    ForEachNumericColumn<Summary>([&](std::string_view /*name*/, const auto& number) {
+      const std::optional<double> value = number(summary);
+      values.push_back(value ? Json(*value) : Json());
+    });
+    return values;
+  }
+
   // place: in the list of its run's.
   Json CellOf(const fs::path& run, const CellKey& key, size_t place) {
     const CellSummary summary = Summarize(run, key);
@@ -103,11 +118,10 @@ class ReportWriter {
                  {"trial", key.trial},       {"status", summary.status},
                  {"reason", summary.reason}, {"marks", summary.marks},
                  {"link", LinkTo(folder)},   {"files", FilesOf(folder)}};
-    json["values"] = Json::array();
-    ForEachNumericColumn<CellSummary>([&](std::string_view /*name*/, const auto& number) {
-      const std::optional<double> value = number(summary);
-      json["values"].push_back(value ? Json(*value) : Json());
-    });
+    json["values"] = NumbersOf(summary);
+    json["services"] = Json::array();
+    for (const ServiceSummary& service : summary.services)
+      json["services"].push_back({{"service", service.service}, {"values", NumbersOf(service)}});
     shown_.push_back({key.trial, runs_.size(), place, folder});
     return json;
   }
@@ -116,13 +130,15 @@ class ReportWriter {
   // that none is shown at another's cost.
   void AddRows() {
     std::ranges::stable_sort(shown_, {}, &ShownCell::trial);
-    int rows = 0;
+    size_t room = static_cast<size_t>(options_.most_shown_rows);
     for (const ShownCell& cell : shown_) {
-      if (rows >= options_.most_shown_rows) return;
+      if (room == 0) return;
       try {
         Json data = CellData(cell.folder);
-        rows += static_cast<int>(data["jobs"].size());
-        if (data.contains("spans")) rows += static_cast<int>(data["spans"].size());
+        const size_t spans = data.contains("spans") ? data["spans"].size() : 0;
+        const size_t rows = data["jobs"].size() + spans;
+        if (rows > room) continue;  // A smaller one may still fit.
+        room -= rows;
         runs_[cell.run]["cells"][cell.place]["data"] = std::move(data);
       } catch (const InputError&) {
         // As in RunOf.
@@ -142,14 +158,18 @@ class ReportWriter {
 
   // Of a published figure, as its script has judged them; none elsewhere.
   static Json ClaimsOf(const fs::path& run) {
+    std::vector<fs::path> files;
     std::error_code error;
-    for (const fs::directory_entry& entry : fs::directory_iterator(run / "plots", error)) {
-      if (!entry.path().filename().string().ends_with(".claims.json")) continue;
-      std::ifstream stream(entry.path());
+    for (const fs::directory_entry& entry : fs::directory_iterator(run / "plots", error))
+      if (entry.path().filename().string().ends_with(".claims.json")) files.push_back(entry.path());
+    std::ranges::sort(files);
+    Json all = Json::array();
+    for (const fs::path& file : files) {
+      std::ifstream stream(file);
       Json json = Json::parse(stream, nullptr, /*allow_exceptions=*/false);
-      if (json.is_object() && json.contains("claims")) return json;
+      if (json.is_object() && json.contains("claims")) all.push_back(std::move(json));
     }
-    return nullptr;
+    return all;
   }
 
   const ReportOptions& options_;
@@ -163,10 +183,10 @@ Json ReportData(const std::vector<fs::path>& runs, const ReportOptions& options)
   ReportWriter report(options);
   std::vector<fs::path> compared;
   for (const fs::path& run : runs)
-    if (PointFolders(run) == std::vector<fs::path>{run}) compared.push_back(run);
+    if (!IsSweep(run)) compared.push_back(run);
   if (!compared.empty()) report.AddComparison("", Json::object(), compared, {});
   for (const fs::path& run : runs) {
-    if (PointFolders(run) == std::vector<fs::path>{run}) continue;
+    if (!IsSweep(run)) continue;
     for (const SweepPointFolder& point : SweepPointFolders(run)) {
       if (WholeCells(point.folder).empty()) continue;
       report.AddComparison(point.folder.lexically_relative(run).string(), point.values,

@@ -3,9 +3,7 @@
 import gzip
 import json
 import math
-import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -18,6 +16,7 @@ PLOTS = Path(__file__).resolve().parent.parent.parent / "plots"
 sys.path.insert(0, str(PLOTS))
 import claims  # noqa: E402
 import cores_over_time  # noqa: E402  (the path must be set first)
+import forked  # noqa: E402
 import gains  # noqa: E402
 import gantt  # noqa: E402
 import load  # noqa: E402
@@ -32,9 +31,7 @@ WRITTEN = (".png", ".pdf", ".csv")
 
 
 def run_script(name, *arguments):
-    environment = {**os.environ, "MPLBACKEND": "Agg"}
-    return subprocess.run([sys.executable, PLOTS / f"{name}.py", *arguments], capture_output=True, text=True, check=False,
-                          env=environment)
+    return forked.run(PLOTS / f"{name}.py", *arguments)
 
 
 def load_step_by_step(cell):
@@ -188,6 +185,9 @@ class PlotsTest(unittest.TestCase):
             self.assertEqual(shown, set(jobs["job_id"].iloc[:3]))
             self.assertEqual(until, jobs["submission_time"].iloc[3])
             self.assertTrue(all(job in shown and begin <= until for job, begin, _, _ in gantt.spans(cell)))
+            lasting = set(jobs.loc[(jobs["starting_time"] < until) & (jobs["finish_time"] > until), "job_id"]) & shown
+            self.assertTrue(lasting)
+            self.assertLessEqual(lasting, {job for job, _, end, _ in gantt.spans(cell) if end == until})
             times, counts = cores_over_time.core_steps(cell)
             self.assertLessEqual(times.max(), until)
             self.assertLessEqual(set(counts), shown)

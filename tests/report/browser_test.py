@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Does a report's page work in a browser: no script error, every picture drawn, tables that keys can order, a cell that can be chosen, and a
-decent PDF? browser_test.py COSCHED [unittest args]. COSCHED_SCREENSHOTS=FOLDER keeps what it saw. browser_test.py COSCHED --open-times prints how
-long reports of a few and of many cells take until the browser has drawn them."""
+"""Does a report's page work in a browser: no script error, an answer that its data bear out, every picture drawn, tables that keys can order, a
+cell that can be chosen, and a decent PDF? browser_test.py COSCHED [unittest args]. COSCHED_SCREENSHOTS=FOLDER keeps what it saw.
+browser_test.py COSCHED --open-times prints how long reports of a few and of many cells take until the browser has drawn them."""
 import base64
 import json
 import os
@@ -16,13 +16,47 @@ try:
     from selenium import webdriver
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.ui import Select
 except ImportError:
     webdriver = None
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from simulated_experiment import Cosched, experiment  # noqa: E402
+from simulated_experiment import ROOT, Cosched, experiment  # noqa: E402
 
 BINARY = None  # Given on the command line.
+# A service alone, which one core cannot keep up with.
+SERVED = f"""name = "served"
+backend = "simulated"
+trials = 7
+policies = ["one-core", "four-cores"]
+elasticity = ["malleable"]
+[machine]
+topology = "core:4 pu:1"
+profile = "{ROOT}/experiments/profiles/example.json"
+[simulation]
+noise = 0.05
+[services]
+window_s = 1
+[policy.one-core]
+use = "static-shares"
+amount = 1
+[policy.four-cores]
+use = "static-shares"
+amount = 4
+[[trace.requests]]
+count = 60
+gap = {{ distribution = "exponential", mean_s = 0.06 }}
+work = 40
+start_s = 1.0
+[[workload]]
+name = "recognizer"
+model = "resnet20"
+mode = "serve"
+max_batch = 1
+slo_ms = 300
+sla_ms = 200
+cores = {{ min = 1, preferred = 4, max = 4 }}
+"""
 
 
 def why_not():
@@ -40,6 +74,21 @@ def browser():
     return webdriver.Chrome(options=options)
 
 
+def change_page(page, out, change):
+    """Writes a page anew with its data as change(data) leaves them."""
+    text = page.read_text(encoding="utf-8")
+    begin = text.index('id="data">') + len('id="data">')
+    end = text.index("</script>", begin)
+    data = json.loads(text[begin:end])
+    change(data)
+    out.write_text(text[:begin] + json.dumps(data).replace("<", "\\u003c") + text[end:], encoding="utf-8")
+
+
+def write_cell(folder, **members):
+    file = folder / "cell.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **members}))
+
+
 class BrowserTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -50,19 +99,34 @@ class BrowserTest(unittest.TestCase):
         cls.addClassCleanup(cls.browser.quit)
         cls.cosched = Cosched(BINARY, cls.folder, name="reported", trials=9)
         cls.run_folder = cls.cosched.run()
+        cls.cosched("report", cls.run_folder, "--out", cls.folder / "reported.html")
 
     def open(self, name, *runs, options=()):
-        file = self.folder / f"{name}.html"
-        self.cosched("report", *runs, "--out", file, *options)
-        self.browser.get(f"file://{file}")
+        self.cosched("report", *runs, "--out", self.folder / f"{name}.html", *options)
+        return self.show(name)
+
+    def open_changed(self, name, change, errors=0):
+        """The report of the whole run, with its data as change(data, side) leaves them, side that of its only comparison."""
+        def change_side(data):
+            [side] = data["sections"][0]["comparison"]["sides"]
+            change(data, side)
+        change_page(self.folder / "reported.html", self.folder / f"{name}.html", change_side)
+        return self.show(name, errors)
+
+    def show(self, name, errors=0):
+        """errors: that its script tells of."""
+        self.browser.get(f"file://{self.folder / name}.html")
         self.keep(name)
-        errors = [entry["message"] for entry in self.browser.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
-        self.assertEqual(errors, [])
+        told = [entry["message"] for entry in self.browser.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+        self.assertEqual(len(told), errors, told)
         self.assertEqual(self.addresses(), [])
         for picture in self.browser.find_elements(By.CSS_SELECTOR, "svg[role=img]"):
             self.assertGreater(picture.size["height"], 40)
             self.assertTrue(picture.get_attribute("aria-label"))
         return self.browser.find_element(By.ID, "report").text
+
+    def texts(self, selector):
+        return [element.text for element in self.browser.find_elements(By.CSS_SELECTOR, selector)]
 
     # What it fetched beside itself.
     def addresses(self):
@@ -136,7 +200,20 @@ class BrowserTest(unittest.TestCase):
 
     def test_runs_side_by_side_and_a_sweep(self):
         other = self.cosched.run("x.toml", "--set", "trace.jobs=6")
+        write_cell(other / "strict/rigid/1", marks=["other programs"])
+        row = {"name": "a", "published": 1, "holds_if": {"from": 1}, "checks": "", "unit": "", "ours": None, "low": None, "high": None, "level": None,
+               "trials": None, "verdict": "not supported here", "reason": ""}
+        for run, figure in ((self.run_folder, "fig_a"), (other, "fig_b")):
+            file = run / f"plots/{figure}.claims.json"
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(json.dumps({"figure": figure, "claims": [{**row, "claim": f"what {figure} claims"}]}))
+            self.addCleanup(file.unlink)
         text = self.open("two", self.run_folder, other, options=("--baseline", self.run_folder))
+        claims = text[text.rindex("\nClaims\n"):text.index("Question and answer", text.rindex("\nClaims\n"))]
+        for words in (f"{self.run_folder}: fig_a", "what fig_a claims", f"{other}: fig_b", "what fig_b claims"):
+            self.assertIn(words, claims)
+        self.assertIn("1 of 9 trials of B, strict, rigid, are marked", text)
+        self.assertNotIn("trials of A, strict", text)
         self.assertIn("B against A: shorter makespan", text)
         for side in "AB":
             self.assertIn(f"{side}, malleable: each policy against equal-share", text)
@@ -158,14 +235,25 @@ class BrowserTest(unittest.TestCase):
         points = {(point["values"]["trace.jobs"], point["values"]["workload.resnet20.steps"]): point["comparison"]["sides"][0]["treatments"]
                   for point in json.loads(data)["sweeps"][0]["points"]}
         for steps, panel in zip(("10", "40"), panels):
-            marks = panel.find_elements(By.TAG_NAME, "circle")
+            marks = panel.find_elements(By.CSS_SELECTOR, ".mark")
             self.assertEqual(len(marks), 12)
+            shapes = {policy: {mark.get_attribute("d") for mark in marks if mark.get_attribute("data-tip").startswith(policy)}
+                      for policy in ("strict", "equal-share")}
+            self.assertEqual([len(drawn) for drawn in shapes.values()], [1, 1])
+            self.assertFalse(shapes["strict"] & shapes["equal-share"], "policies differ by their colour only")
             self.assertEqual([label.text for label in panel.find_elements(By.CSS_SELECTOR, "g:nth-of-type(2) text[data-tip]")], ["3", "6", "12"])
             for jobs in ("3", "6", "12"):
                 [strict] = [t for t in points[jobs, steps] if (t["policy"], t["elasticity"]) == ("strict", "rigid")]
                 [mark] = [m for m in marks if m.get_attribute("data-tip").startswith(f"strict, rigid, {jobs}:")]
                 shown = float(mark.get_attribute("data-tip").split(": ")[1].split()[0])
                 self.assertAlmostEqual(shown, strict["medians"]["makespan_s"]["median"], delta=shown * .006)
+        keys = {key.text: key.find_element(By.CSS_SELECTOR, ".mark").get_attribute("d") for key in self.browser.find_elements(By.CLASS_NAME, "key")}
+        self.assertEqual({keys["strict, rigid"], keys["strict, malleable"]}, shapes["strict"])
+
+        def kinds(count, look):
+            return self.browser.execute_script(f"return new Set(Array.from({{length: {count}}}, (_, i) => {look})).size")
+        self.assertEqual(kinds(11, "markOf(lineOf({}, i), 0, 0).getAttribute('d')"), 11)
+        self.assertEqual(kinds(88, "lineOf({}, i).color + lineOf({}, i).shape"), 88)
 
     def test_numbers_have_three_significant_digits(self):
         self.open("digits", self.run_folder)
@@ -184,8 +272,86 @@ class BrowserTest(unittest.TestCase):
         self.assertTrue(all(any(f"{policy}, {elasticity}, trial 1" == option for option in options)
                             for policy in ("strict", "equal-share") for elasticity in ("rigid", "malleable")))
 
+    def test_services_alone_are_asked_what_they_answered(self):
+        (self.folder / "served.toml").write_text(SERVED)
+        text = self.open("served", self.cosched.run("served.toml"))
+        [answer] = self.texts(".answer")
+        self.assertNotRegex(answer, "makespan|turnaround")
+        self.assertIn("answers requests to recognizer", text)
+        for words in ("has the fewest windows above its objective", "answers most requests within their SLO", "has the lowest p99 latency"):
+            self.assertRegex(answer, f"recognizer, malleable: four-cores {words}, .*; apart from one-core\\.")
+        for title in ("windows above the objective", "share of requests in SLO", "p99 latency in ms"):
+            [picture] = self.browser.find_elements(By.CSS_SELECTOR, f"svg[aria-label='{title}, recognizer of every treatment']")
+            self.assertEqual(len(picture.find_elements(By.CSS_SELECTOR, "[data-tip*='median of 7']")), 4)
+            self.assertEqual(len(picture.find_elements(By.CSS_SELECTOR, "[data-tip*=', trial ']")), 14)
+        self.assertFalse(self.browser.find_elements(By.CSS_SELECTOR, "svg[aria-label^='makespan'], svg[aria-label^='mean turnaround']"))
+        heads = self.texts("#tables ~ .scroll th")
+        self.assertNotIn("turnaround s", heads)
+        self.assertLessEqual({"granted core-s", "p99 ms", "windows above"}, set(heads))
+
+    def test_losses_failures_and_marks_are_counted_from_the_cells(self):
+        self.assertIn("No cell failed, lost a job, or is marked.", self.show("reported"))
+        run = self.folder / "damaged"
+        shutil.copytree(self.run_folder, run)
+        for jobs in run.glob("strict/rigid/*/jobs.csv"):
+            jobs.write_text(jobs.read_text().replace("finished", "rejected", 1))
+        write_cell(run / "equal-share/rigid/9", status="failed", reason="the policy broke its contract")
+        write_cell(run / "equal-share/malleable/2", marks=["other programs"])
+        text = self.open("losses", run)
+        self.assertIn("1 of 36 cells failed. 9 jobs were lost: strict, rigid (9 in every trial). 1 of 36 cells is marked.", self.texts(".doubt"))
+        self.assertNotIn("No cell failed", text)
+        self.a_failed_cell_can_be_chosen(run)
+        self.open("excluded", run, options=("--exclude-marked",))
+        self.assertTrue([doubt for doubt in self.texts(".doubt") if doubt.startswith("1 marked cell left out")])
+        self.assertNotIn("are marked", self.texts(".answer")[0])
+
+    def a_failed_cell_can_be_chosen(self, run):
+        Select(self.browser.find_element(By.TAG_NAME, "select")).select_by_visible_text("equal-share, rigid, trial 9 (failed)")
+        self.assertIn("FAILED, left out of every figure: the policy broke its contract", self.texts(".doubt"))
+        links = [link.get_attribute("href") for link in self.browser.find_elements(By.XPATH, "//p[contains(., 'Raw rows')]/a")]
+        self.assertIn(f"file://{run}/equal-share/rigid/9/jobs.csv", links)
+
+    def test_the_answer_is_what_the_trials_in_pairs_say(self):
+        def change(_, side):
+            effects = {"malleable": {"ratio": 1.2, "low": 1.1, "high": 1.34}, "rigid": {"ratio": .9, "low": .85, "high": .95}}
+            for question in side["questions"]:
+                if question["of"] == "policies":
+                    question["rows"][0]["effects"]["makespan_s"].update(decided=True, **effects[question["elasticity"]])
+                else:
+                    for row, decided in zip(question["rows"], (True, False)):
+                        row["effects"]["makespan_s"].update(ratio=.8, low=.7, high=.9, decided=decided)
+            side["notes"] += ["TRIALS until makespan ± 5 %: NOT REACHED after 9 of at most 9", "a redo was killed or is still going; some of these: x"]
+        self.open_changed("told", change)
+        [answer] = self.texts(".answer")
+        self.assertRegex(answer, r"malleable: \S+ has the shortest makespan, .* Of these trials that is certain at 5 %: "
+                                 r"it is told apart from \S+ \(which takes 1\.20 \[1\.10 1\.34\] times as long\)\.")
+        self.assertRegex(answer, r"rigid: \S+ has the shortest makespan, .* That is not certain: "
+                                 r"the same trials in pairs say the opposite of \S+ \(which takes 0\.900 \[0\.850 0\.950\] times as long\)\.")
+        self.assertRegex(answer, r"malleable against rigid, makespan: 0\.800 \[0\.700 0\.900\] times as long under \S+; not told apart under \S+\.")
+        doubts = "\n".join(self.texts(".doubt"))
+        self.assertIn("NOT REACHED", doubts)
+        self.assertIn("a redo was killed", doubts)
+
+    def test_an_error_stays_in_its_part(self):
+        text = self.open_changed("broken", lambda _, side: side.update(gates=None), errors=1)
+        self.assertEqual(text.count("This part could not be drawn (TypeError"), 1)
+        for words in ("has the shortest makespan", "Doubts and marks", "Any cell over time", "How to repeat it"):
+            self.assertIn(words, text)
+        self.assertTrue(self.browser.find_elements(By.CSS_SELECTOR, "svg[aria-label^='Cores of every job']"))
+
+    def test_a_cell_of_very_many_grants_is_drawn(self):
+        self.show("reported")
+        script = """const spans = Array.from({length: 150000}, (_, i) => [1, i, i + 1, 1 + i % 2, 2]);
+            const cell = {data: {jobs: [[1, "resnet20", 0, 0, 150000, "finished", ""]], spans}};
+            return [gantt, coresInUse].map((draw) => draw(cell, "many").querySelectorAll("rect").length);"""
+        self.assertEqual(self.browser.execute_script(script), [150000, 150000])
+
     def test_prints(self):
-        self.open("print", self.run_folder)
+        self.show("reported")
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        self.addCleanup(self.browser.execute_cdp_cmd, "Emulation.setEmulatedMedia", {"media": ""})
+        shown = {title: self.browser.find_element(By.XPATH, f"//th[button[text()='{title}']]").is_displayed() for title in ("lost", "resizes")}
+        self.assertEqual(shown, {"lost": True, "resizes": False})
         pdf = base64.b64decode(self.browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})["data"])
         if folder := os.environ.get("COSCHED_SCREENSHOTS"):
             Path(folder, "print.pdf").write_bytes(pdf)

@@ -62,6 +62,19 @@ class ReproductionTest(unittest.TestCase):
         self.assertEqual([name for name in fetched if not name.startswith("data:")], [])
         self.assertEqual([entry for entry in self.browser.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")], [])
 
+    def test_claims_that_nobody_judged_are_counted_apart(self):
+        def unjudge(data):
+            for claim in data["figures"][0]["claims"]:
+                claim["verdict"] = None
+        changed = self.out / "unjudged.html"
+        browser_test.change_page(self.page, changed, unjudge)
+        self.browser.get(f"file://{changed}")
+        self.addCleanup(self.browser.get, f"file://{self.page}")
+        first, *others = json.loads((self.out / "reproduce.json").read_text())["figures"]
+        not_here = sum(claim["verdict"] == "not supported here" for figure in others for claim in figure["claims"])
+        answer = self.browser.find_element("class name", "answer").text
+        self.assertIn(f", {not_here} are not supported here, {len(first['claims'])} are not judged yet.", answer)
+
     def test_records_are_linked(self):
         links = [link.get_attribute("href") for link in self.browser.find_elements("xpath", "//p[contains(., 'Records:')]/a")]
         self.assertEqual(len(links), len(FIGURES))

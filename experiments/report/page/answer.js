@@ -1,77 +1,195 @@
 // The question, and what the comparison answers: in sentences, the certain first.
 
-const METRICS = { makespan_s: "makespan", mean_turnaround_s: "mean turnaround" };
+const METRICS = { makespan_s: "makespan", mean_turnaround_s: "mean turnaround" };  // Of jobs; `compare` tests these and no others.
+// Of each service, as in the service tables of `compare`; the first two only where there is an objective.
+const OF_SERVICES = [
+  { column: "violated", name: "windows above its objective", title: "windows above the objective", best: "has the fewest windows above its objective", more: false },
+  { column: "slo_attainment", name: "requests in SLO", title: "share of requests in SLO", best: "answers most requests within their SLO", more: true, factor: 100, unit: " %" },
+  { column: "p99_latency_ms", name: "p99 latency", title: "p99 latency in ms", best: "has the lowest p99 latency", more: false, unit: " ms" },
+];
+const MOST_SERVICES = 4;  // That sentences and pictures go through; tables have all.
+const MARKED_LEFT_OUT = /^\d+ marked cells? left out/;
+const DECIDES = .95;  // The level below which an interval sets nothing apart.
+
+const elasticitiesOf = (side) => [...new Set(side.treatments.map((t) => t.elasticity))];
+const servicesOf = (side) => [...new Set(side.treatments.flatMap((t) => t.services.map((one) => one.service)))].sort();
 const lossless = (treatment) => treatment.failed_cells === 0 && treatment.lossy_cells === 0 && treatment.cells > 0;
 
-// The policy with the lowest median of those that lost nothing, and from which others it is told apart.
+// The median of a metric, { column } or { column, service }, with its interval; null where there is none.
+function medianOf(treatment, { column, service }) {
+  const medians = service === undefined ? treatment.medians : (treatment.services.find((one) => one.service === service) || { medians: {} }).medians;
+  return medians[column] || null;
+}
+
+// Whether a side is about jobs. Where nothing but services ran, times of jobs are 0 and say nothing.
+function asksJobs(side) {
+  const finished = (treatment) => (treatment.medians.throughput_jobs_per_hour || { median: 0 }).median > 0;
+  return servicesOf(side).length === 0 || side.treatments.some(finished);
+}
+
+// What is asked of services: { column, service, … } of those that the side has.
+function serviceMetrics(side) {
+  return servicesOf(side).slice(0, MOST_SERVICES).flatMap((service) => OF_SERVICES.map((metric) => ({ ...metric, service })))
+    .filter((metric) => side.treatments.some((treatment) => medianOf(treatment, metric)));
+}
+
+// The runs of a side: a copy of another one is of none.
+const runsOf = (section, side) => side.runs.map((path) => section.runs.map((place) => data.runs[place]).find((run) => run.path === path)).filter(Boolean);
+// The cells of a treatment of a side, each with its run.
+const cellsOf = (section, side, { policy, elasticity }) => runsOf(section, side).flatMap((run) =>
+  run.cells.filter((cell) => cell.policy === policy && cell.elasticity === elasticity).map((cell) => ({ run, cell })));
+
+// Cells that were marked, and all, of one treatment of a side.
+function markedOf(section, side, treatment) {
+  const cells = cellsOf(section, side, treatment);
+  return [cells.filter(({ cell }) => cell.marks.length > 0).length, cells.length];
+}
+
+// Whether --exclude-marked was given, and had something to leave out.
+const leavesOutMarked = (side) => side.notes.some((note) => MARKED_LEFT_OUT.test(note));
+
+// What the trials in pairs say of a policy against another; null where nothing compared them. `own`: the ratio is the policy's to the
+// other's, and not the other way round. `favours`: it says that the policy is the shorter.
+function effectAgainst(side, elasticity, metric, policy, other) {
+  const question = side.questions.find((q) => q.of === "policies" && q.elasticity === elasticity);
+  if (!question || (question.base !== policy && question.base !== other)) return null;
+  const own = question.base === other;
+  const row = question.rows.find((one) => one.name === (own ? policy : other));
+  const effect = row ? row.effects[metric] : null;
+  return effect ? { ...effect, own, favours: own ? effect.ratio < 1 : effect.ratio > 1 } : null;
+}
+
+// The policy with the lowest median of those that lost nothing, and what the trials in pairs say of it and each other.
 function best(side, elasticity, metric) {
   const treatments = side.treatments.filter((t) => t.elasticity === elasticity && lossless(t) && t.medians[metric]);
   if (treatments.length === 0) return null;
   const first = treatments.reduce((a, b) => (b.medians[metric].median < a.medians[metric].median ? b : a));
   const others = side.treatments.filter((t) => t.elasticity === elasticity && t.policy !== first.policy);
-  const question = side.questions.find((q) => q.of === "policies" && q.elasticity === elasticity);
-  const effectOf = (policy) => {  // Of a policy against the best; null where nothing tested that.
-    const row = (name) => question && question.rows.find((r) => r.name === name);
-    if (question && question.base === first.policy) return (row(policy) || { effects: {} }).effects[metric] || null;
-    const own = question && question.base === policy ? row(first.policy) : null;
-    return own ? own.effects[metric] : null;
-  };
-  const told = [], alike = [], untested = [];
-  for (const other of others) {
-    const effect = effectOf(other.policy);
-    (effect === null ? untested : effect.decided ? told : alike).push(other.policy);
+  const found = { policy: first.policy, median: first.medians[metric], told: [], contrary: [], alike: [], untested: [], alone: others.length === 0 };
+  for (const { policy } of others) {
+    const effect = effectAgainst(side, elasticity, metric, first.policy, policy);
+    const kind = effect === null ? found.untested : !effect.decided ? found.alike : effect.favours ? found.told : found.contrary;
+    kind.push({ policy, effect });
   }
-  return { policy: first.policy, median: first.medians[metric], told, alike, untested, alone: others.length === 0 };
+  return found;
 }
+
+const policiesOf = (places) => places.map(({ policy }) => policy).join(", ");
+const ratioText = (effect) => `${rounded(effect.ratio)} [${rounded(effect.low)} ${rounded(effect.high)}] times as long`;
+const sizesText = (places) => places.map(({ policy, effect }) => `${policy} (${effect.own ? "it takes" : "which takes"} ${ratioText(effect)})`).join(", ");
 
 function bestSentence(side, elasticity, metric) {
   const found = best(side, elasticity, metric);
-  if (!found) return el("p", {}, `${elasticity}: no policy finished every job of every trial, so none is best.`);
+  if (!found) return el("p", {}, `${elasticity}: no policy finished every job of every trial, so none has the best ${METRICS[metric]}.`);
   if (found.alone) return el("p", {}, `${elasticity}: `, el("b", {}, found.policy), ` alone; its ${METRICS[metric]} is `, medianText(found.median), " s.");
-  const certain = found.alike.length === 0 && found.untested.length === 0;
+  const certain = found.alike.length === 0 && found.untested.length === 0 && found.contrary.length === 0;
   const parts = [`${elasticity}: `, el("b", {}, found.policy), ` has the shortest ${METRICS[metric]}, `, medianText(found.median), " s. "];
-  if (certain) return el("p", {}, ...parts, el("b", {}, "Of these trials that is certain"), ` at 5 %: it is told apart from ${found.told.join(", ")}.`);
+  if (certain) return el("p", {}, ...parts, el("b", {}, "Of these trials that is certain"), ` at 5 %: it is told apart from ${sizesText(found.told)}.`);
   parts.push(el("b", {}, "That is not certain"), ": ");
   const reasons = [];
-  if (found.alike.length > 0) reasons.push(`it can't be told apart from ${found.alike.join(", ")}`);
-  if (found.untested.length > 0) reasons.push(`nothing tested it against ${found.untested.join(", ")}`);
-  if (found.told.length > 0) reasons.push(`it is told apart from ${found.told.join(", ")}`);
+  if (found.contrary.length > 0) reasons.push(`the same trials in pairs say the opposite of ${sizesText(found.contrary)}`);
+  if (found.alike.length > 0) reasons.push(`it can't be told apart from ${policiesOf(found.alike)}`);
+  if (found.untested.length > 0) reasons.push(`nothing tested it against ${policiesOf(found.untested)}`);
+  if (found.told.length > 0) reasons.push(`it is told apart from ${sizesText(found.told)}`);
   return el("p", {}, ...parts, reasons.join("; ") + ".");
 }
 
-// Cells that were marked, and all, of one policy.
-function markedOf(section, policy, elasticity) {
-  const cells = section.runs.flatMap((place) => data.runs[place].cells).filter((cell) => cell.policy === policy && cell.elasticity === elasticity);
-  return [cells.filter((cell) => cell.marks.length > 0).length, cells.length];
+// Malleable tenants against those of another class, under each policy that ran both.
+function elasticitySentences(side) {
+  const questions = side.questions.filter((question) => question.of === "elasticities" && question.rows.length > 0);
+  return questions.flatMap((question) => Object.keys(METRICS).map((metric) => {
+    const rows = question.rows.map((row) => ({ policy: row.name, effect: row.effects[metric] }));
+    const told = rows.filter(({ effect }) => effect && effect.decided), alike = rows.filter(({ effect }) => effect && !effect.decided);
+    const apart = told.map(({ policy, effect }) => `${ratioText(effect)} under ${policy}`).join(", ");
+    const without = rows.filter(({ effect }) => !effect);
+    const parts = [apart, alike.length > 0 && `not told apart under ${policiesOf(alike)}`, without.length > 0 && `not compared under ${policiesOf(without)}`];
+    return el("p", {}, el("b", {}, "malleable"), ` against ${question.base}, ${METRICS[metric]}: ${parts.filter(Boolean).join("; ")}.`);
+  }));
+}
+
+// A metric's median in its unit, of how many where it counts windows.
+function measureText(treatment, { column, service, factor = 1, unit = "" }) {
+  const median = medianOf(treatment, { column, service }), scaled = (value) => (value === undefined ? undefined : value * factor);
+  const windows = column === "violated" ? medianOf(treatment, { column: "windows", service }) : null;
+  return [medianText({ median: scaled(median.median), low: scaled(median.low), high: scaled(median.high) }), `${unit}${windows ? ` of ${whole(windows.median)}` : ""}`];
+}
+
+// The policy with the best median of a service's metric, of those that lost nothing; null where none has it. Others are apart where the
+// intervals of both medians decide and do not overlap.
+function bestOfService(side, elasticity, metric) {
+  const of = side.treatments.filter((t) => t.elasticity === elasticity).map((treatment) => ({ policy: treatment.policy, treatment, median: medianOf(treatment, metric) }));
+  const able = of.filter(({ treatment, median }) => median && lossless(treatment));
+  if (able.length === 0) return null;
+  const better = (a, b) => (metric.more ? a > b : a < b);
+  const first = able.reduce((a, b) => (better(b.median.median, a.median.median) ? b : a));
+  const decides = ({ level }) => level !== undefined && level >= DECIDES;
+  const isApart = ({ median }) => decides(first.median) && decides(median) && (metric.more ? median.high < first.median.low : median.low > first.median.high);
+  const others = able.filter((one) => one !== first), same = others.filter(({ median }) => median.median === first.median.median);
+  const rest = others.filter((one) => !same.includes(one)), apart = rest.filter(isApart);
+  return { ...first, same, apart, near: rest.filter((one) => !apart.includes(one)), unable: of.filter((one) => !able.includes(one)), alone: of.length === 1 };
+}
+
+function serviceSentence(side, elasticity, metric) {
+  const found = bestOfService(side, elasticity, metric);
+  const of = `${metric.service}, ${elasticity}: `;
+  if (!found) return el("p", {}, `${of}no policy ran every trial without a loss, so none ${metric.best}.`);
+  const measure = measureText(found.treatment, metric), policy = el("b", {}, found.policy);
+  if (found.alone) return el("p", {}, of, policy, ` alone; ${metric.name}: `, ...measure, ".");
+  const parts = [found.same.length > 0 && `the same as ${policiesOf(found.same)}`, found.apart.length > 0 && `apart from ${policiesOf(found.apart)}`,
+                 found.near.length > 0 && `not apart from ${policiesOf(found.near)}`, found.unable.length > 0 && `not compared with ${policiesOf(found.unable)}`];
+  return el("p", {}, of, policy, ` ${metric.best}, `, ...measure, `; ${parts.filter(Boolean).join("; ")}.`);
+}
+
+// What is answered of one side: of its jobs, then of its services.
+function answersOf(side) {
+  const elasticities = elasticitiesOf(side), services = servicesOf(side);
+  const parts = [];
+  if (asksJobs(side)) {
+    for (const metric of Object.keys(METRICS)) parts.push(...elasticities.map((elasticity) => bestSentence(side, elasticity, metric)));
+    parts.push(...elasticitySentences(side));
+  }
+  for (const metric of serviceMetrics(side)) parts.push(...elasticities.map((elasticity) => serviceSentence(side, elasticity, metric)));
+  const hidden = services.length - MOST_SERVICES;
+  if (hidden > 0) parts.push(el("p", {}, `Of ${hidden} more service${hidden === 1 ? "" : "s"} the table of medians tells.`));
+  if (services.length > 0) {
+    parts.push(el("p", { class: "soft" }, "Nothing tests services: policies are apart where the intervals of their medians, of 95 % or more, do not overlap."));
+  }
+  return parts;
+}
+
+// Of services whose latencies leave out what was dropped.
+function droppedReasons(side) {
+  return servicesOf(side).flatMap((service) => {
+    const dropping = side.treatments.filter((treatment) => (medianOf(treatment, { column: "dropped", service }) || { median: 0 }).median > 0);
+    return dropping.length === 0 ? [] : [`latencies of ${service} are without the requests that were dropped under ${[...new Set(dropping.map((t) => t.policy))].join(", ")}`];
+  });
 }
 
 // Why the answer may mislead though it is certain; null where nothing says so.
 function careSentence(section) {
   const reasons = [];
-  for (const side of section.comparison.sides) {
+  section.comparison.sides.forEach((side, index) => {
     if (side.simulated_cells > 0) reasons.push(side.simulated_cells === side.cells ? "it is simulated: no hardware was timed" : "a part is simulated");
-    for (const elasticity of elasticitiesOf(side)) {
-      const found = best(side, elasticity, "makespan_s");
-      for (const policy of found ? [found.policy, ...found.told, ...found.alike] : []) {
-        const [marked, all] = markedOf(section, policy, elasticity);
-        if (marked > 0) reasons.push(`${marked} of ${all} trials of ${policy}, ${elasticity}, are marked`);
-      }
+    for (const treatment of leavesOutMarked(side) ? [] : side.treatments) {
+      const [marked, all] = markedOf(section, side, treatment);
+      if (marked > 0) reasons.push(`${marked} of ${all} trials of ${letter(section, index)}${treatment.policy}, ${treatment.elasticity}, are marked`);
     }
+    reasons.push(...droppedReasons(side));
     if (side.notes.some((note) => /^PROFILE/.test(note))) reasons.push("the simulator's profile has doubts of its own");
-  }
-  const unique = [...new Set(reasons)];
-  return unique.length === 0 ? null : el("p", { class: "care" }, el("b", {}, "Take it with care: "), unique.join("; "), ". ", el("a", { href: "#doubts" }, "Doubts and marks"), " say why.");
+  });
+  const unique = [...new Set(reasons)], doubtsOf = `#doubts${data.sections.indexOf(section) || ""}`;
+  return unique.length === 0 ? null : el("p", { class: "care" }, el("b", {}, "Take it with care: "), unique.join("; "), ". ", el("a", { href: doubtsOf }, "Doubts and marks"), " say why.");
 }
-
-const elasticitiesOf = (side) => [...new Set(side.treatments.map((t) => t.elasticity))];
 
 function questionText(section, runs) {
   const run = runs[section.runs[0]];
   const experiment = run.experiment || {};
   const side = section.comparison.sides[0];
-  const jobs = experiment.trace && experiment.trace.jobs;
+  const jobs = experiment.trace && experiment.trace.jobs, services = servicesOf(side);
   const world = side.simulated_cells === side.cells ? "simulated" : side.simulated_cells > 0 ? "partly simulated" : "on hardware";
-  return `Which of ${side.policies.join(", ")} lets ${jobs ? `${jobs} jobs` : "the jobs"} of "${experiment.name || run.path}" end soonest, ` +
+  const asked = [asksJobs(side) && `lets ${jobs ? `${jobs} jobs` : "the jobs"} of "${experiment.name || run.path}" end soonest`,
+                 services.length > 0 && `answers requests to ${services.join(", ")}${asksJobs(side) ? "" : ` of "${experiment.name || run.path}"`} best`];
+  return `Which of ${side.policies.join(", ")} ${asked.filter(Boolean).join(", and which ")}, ` +
     `with ${elasticitiesOf(side).join(" and ")} tenants? ${world}, ${side.trials} trial${side.trials === 1 ? "" : "s"}` +
     (side.one_trace ? " of one trace (repetitions: nothing is said of other workloads)." : ", each with arrivals of its own.");
 }
@@ -86,37 +204,63 @@ function verdicts({ question, where }) {
   return [el("h3", {}, of), el("ul", {}, ...question.verdicts.map((verdict) => el("li", {}, `${METRICS[verdict.metric] || verdict.metric}: ${verdict.text}`)))];
 }
 
-function answer(section, runs) {
-  const parts = [el("p", { class: "soft" }, questionText(section, runs))];
-  const several = section.comparison.sides.length > 1;
+function answer(section) {
   const box = el("div", { class: "answer" });
   section.comparison.sides.forEach((side, index) => {
-    if (several) box.append(el("p", {}, el("b", {}, `${String.fromCharCode(65 + index)}: ${side.runs.join(", ")}`)));
-    for (const metric of Object.keys(METRICS)) for (const elasticity of elasticitiesOf(side)) box.append(bestSentence(side, elasticity, metric));
+    if (section.comparison.sides.length > 1) box.append(el("p", {}, el("b", {}, `${String.fromCharCode(65 + index)}: ${side.runs.join(", ")}`)));
+    box.append(...answersOf(side));
   });
-  for (const between of section.comparison.between) box.append(el("p", {}, betweenSentence(between)));
+  for (const between of betweensOf(section)) box.append(el("p", {}, betweenSentence(between)));
   box.append(...[careSentence(section)].filter(Boolean));
-  parts.push(box);
-  return parts;
+  return [el("p", { class: "soft" }, questionText(section, data.runs)), box];
+}
+
+// Sides against the first that are about jobs, as it is.
+function betweensOf(section) {
+  const jobs = new Set(section.comparison.sides.flatMap((side, index) => (asksJobs(side) ? [String.fromCharCode(65 + index)] : [])));
+  return section.comparison.between.filter(({ side, against }) => jobs.has(side) && jobs.has(against));
 }
 
 // What one side gained on the other, over all its rows.
 function betweenSentence(between) {
   const decided = between.rows.filter((row) => row.effects.makespan_s && row.effects.makespan_s.decided);
-  const changed = (text, rows) => (rows.length ? ` ${text}: ${rows.map((row) => `${row.name} (x ${rounded(row.effects.makespan_s.ratio)})`).join(", ")}.` : "");
+  const size = ({ makespan_s: { ratio, low, high } }) => `x ${rounded(ratio)} [${rounded(low)} ${rounded(high)}]`;
+  const changed = (text, rows) => (rows.length ? ` ${text}: ${rows.map((row) => `${row.name} (${size(row.effects)})`).join(", ")}.` : "");
   const shorter = decided.filter((row) => row.effects.makespan_s.ratio < 1), longer = decided.filter((row) => row.effects.makespan_s.ratio > 1);
   if (decided.length === 0) return `${between.side} against ${between.against}: no makespan is told apart.`;
   return `${between.side} against ${between.against}:${changed("shorter makespan", shorter)}${changed("longer makespan", longer)}`;
 }
 
+// Notes that stand out: what forbids to take figures as they are.
+const LOUD = [/^(WARNING|FAILED|LOST|DAMAGED|UNFINISHED|MARKED|FEW TRIALS|PROFILE|MIXED|REDONE|ORDER|DEVICE|left out)/, /^TRIALS .*NOT REACHED/, /^a redo was killed/,
+              MARKED_LEFT_OUT, /though they are not one experiment/];
+
+// What failed, was lost and is marked on one side, counted from its cells: notes leave out what tables tell. "" if nothing did or is.
+function lossesText(section, side) {
+  const cells = runsOf(section, side).flatMap((run) => run.cells);
+  const failed = cells.filter((cell) => cell.status !== "done").length, marked = cells.filter((cell) => cell.marks.length > 0).length;
+  const losing = side.treatments.filter((treatment) => treatment.lost_jobs > 0);
+  const lost = losing.reduce((sum, treatment) => sum + treatment.lost_jobs, 0);
+  const where = losing.map((t) => `${t.policy}, ${t.elasticity} (${t.lost_jobs} in ${t.lossy_cells === t.cells ? "every trial" : `${t.lossy_cells} of ${t.cells} trials`})`);
+  return [failed > 0 && `${failed} of ${cells.length} cells failed`,
+          lost > 0 && `${lost} job${lost === 1 ? " was" : "s were"} lost: ${where.join("; ")}`,
+          marked > 0 && `${marked} of ${cells.length} cells ${marked === 1 ? "is" : "are"} marked${leavesOutMarked(side) ? ", and left out" : ""}`].filter(Boolean).join(". ");
+}
+
 // Doubts and marks: what forbids to take figures as they are stands out.
 function doubts(section) {
-  const all = [...section.comparison.copies, ...section.comparison.notes, ...section.comparison.sides.flatMap((side) => side.notes),
-                 ...section.comparison.between.map((between) => between.not_pooled)];
+  const { comparison } = section;
+  const all = [...comparison.copies, ...comparison.notes, ...comparison.sides.flatMap((side) => side.notes), ...comparison.between.map((between) => between.not_pooled)];
   const notes = [...new Set(all)];  // Sides may say the same.
-  const loud = /^(WARNING|FAILED|LOST|DAMAGED|UNFINISHED|MARKED|FEW TRIALS|PROFILE|MIXED|REDONE|ORDER|DEVICE|left out)/;
-  const severe = notes.filter((note) => loud.test(note)), others = notes.filter((note) => !loud.test(note));
-  const parts = severe.length === 0 ? [el("p", {}, "No cell failed, lost a job, or is marked.")] : severe.map((note) => el("div", { class: "doubt" }, el("p", {}, note)));
+  const isLoud = (note) => LOUD.some((words) => words.test(note));
+  const losses = comparison.sides.flatMap((side, index) => {
+    const text = lossesText(section, side);
+    return text ? [`${letter(section, index)}${text}.`] : [];
+  });
+  const none = `No cell${comparison.damaged ? " that can be read" : ""} failed, lost a job, or is marked.`;
+  const parts = losses.length === 0 ? [el("p", {}, none)] : [];
+  parts.push(...[...losses, ...notes.filter(isLoud)].map((text) => el("div", { class: "doubt" }, el("p", {}, text))));
+  const others = notes.filter((note) => !isLoud(note));
   if (others.length > 0) parts.push(el("ul", { class: "soft" }, ...others.map((note) => el("li", {}, note))));
   return parts;
 }

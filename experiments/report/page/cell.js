@@ -5,7 +5,7 @@ const coreColor = (cores, most) => `hsl(${205}, 75%, ${Math.round(78 - 50 * Math
 
 function gantt(cell, name) {
   const { jobs, spans } = cell.data;
-  const most = Math.max(1, ...spans.map((span) => span[3]));
+  const most = greatest(spans.map((span) => span[3]), 1);
   const row = Math.max(4, Math.min(20, 900 / jobs.length));
   const place = new Map(jobs.map((job, index) => [job[0], index]));
   const x = scale(0, endOf(cell), LABELS, WIDTH - 20);
@@ -22,10 +22,10 @@ function gantt(cell, name) {
     if (index % every === 0) marks.push(svg("text", { x: LABELS - 10, y: index * row + row / 2 + 5, "text-anchor": "end", "font-size": 11 }, `${workload} ${id}`));
     if (state !== "finished" && state !== "declined") marks.push(svg("path", { d: `M${x(ended) - 4},${index * row + row / 2 - 4}l8,8m-8,0l8,-8`, stroke: "#b00020", "stroke-width": 2.5, ...told(`job ${id} ${state}: ${reason}`) }));
   });
-  return picture(WIDTH, bottom + 44, `Cores of every job over time, ${name}`, axis(x, ticks(0, endOf(cell), 8), bottom, 0, "seconds; the number is the cores granted, grey waits or is paused, a cross is a lost job"), ...marks);
+  return picture(WIDTH, bottom + 44, `Cores of every job over time, ${name}`, axis(x, ticks(0, endOf(cell), 8), bottom, 0, "seconds; the number is the cores granted, grey waits or is paused, a cross is a lost job"), marks);
 }
 
-const endOf = (cell) => Math.max(1e-3, ...cell.data.jobs.map((job) => job[4]), ...cell.data.spans.map((span) => span[2]));
+const endOf = (cell) => greatest(cell.data.spans.map((span) => span[2]), greatest(cell.data.jobs.map((job) => job[4]), 1e-3));
 
 // Cores granted to all jobs together, a step at every change.
 function coresInUse(cell, name) {
@@ -37,22 +37,24 @@ function coresInUse(cell, name) {
   const times = [...changes.keys()].sort((a, b) => a - b);
   let now = 0;
   const steps = times.map((time) => [time, (now += changes.get(time))]);
-  const most = Math.max(1, ...steps.map(([, cores]) => cores));
+  const most = greatest(steps.map(([, cores]) => cores), 1);
   const x = scale(0, endOf(cell), LABELS, WIDTH - 20), y = scale(0, most, 104, 10);
   const marks = steps.slice(0, -1).map(([time, cores], index) => svg("rect", { x: x(time), width: Math.max(.5, x(steps[index + 1][0]) - x(time)), y: y(cores), height: y(0) - y(cores), fill: "#7fb3d5", ...told(`${amount(Math.abs(cores))} cores granted\n${rounded(time, 4)} to ${rounded(steps[index + 1][0], 4)} s`) }));
   return picture(WIDTH, 150, `Cores granted over time, ${name}`, axis(x, ticks(0, endOf(cell), 8), 104, 8, "seconds"),
                  svg("text", { x: LABELS - 10, y: 14, "text-anchor": "end" }, amount(most)), svg("text", { x: LABELS - 10, y: 108, "text-anchor": "end" }, "0"),
-                 svg("text", { x: LABELS - 10, y: 62, "text-anchor": "end" }, "cores granted"), ...marks);
+                 svg("text", { x: LABELS - 10, y: 62, "text-anchor": "end" }, "cores granted"), marks);
 }
 
 function cellView(run, cell) {
   const name = `${cell.policy}, ${cell.elasticity}, trial ${cell.trial}`;
   const parts = [el("h3", {}, name), ...cell.marks.map((mark) => el("div", { class: "doubt" }, el("p", {}, `MARKED: ${mark}`)))];
+  if (cell.status !== "done") parts.push(el("div", { class: "doubt" }, el("p", {}, `FAILED, left out of every figure: ${cell.reason || "its records say no reason"}`)));
   if (!cell.data) parts.push(el("p", { class: "soft" }, "Its jobs are not in this file, which would be too large: see its records."));
+  else if (cell.data.jobs.length === 0) parts.push(el("p", { class: "soft" }, "No job of its ended."));
   else if (!cell.data.spans) parts.push(el("p", { class: "soft" }, "Its run recorded no grants."));
   else {
     if (cell.data.all_jobs > cell.data.jobs.length) parts.push(el("p", { class: "soft" }, `The first ${cell.data.jobs.length} of ${cell.data.all_jobs} jobs.`));
-    parts.push(el("div", { class: "scroll" }, gantt(cell, name)), el("div", { class: "scroll" }, coresInUse(cell, name)));
+    parts.push(...[gantt, coresInUse].flatMap((draw) => orWhyNot(() => [el("div", { class: "scroll" }, draw(cell, name))])));
   }
   const link = (file) => el("a", { href: encodeURI(`${cell.link}/${file}`) }, file);
   const records = cell.files.filter((file) => !file.startsWith("timeline.json"));

@@ -7,12 +7,22 @@ const whole = (count) => (count === null || count === undefined ? "-" : rounded(
 const SHOWN_MEDIANS = [["makespan_s", "makespan s"], ["mean_turnaround_s", "turnaround s"], ["p95_turnaround_s", "p95 s"], ["max_wait_s", "max wait s"],
                        ["core_utilization", "used", percent], ["oversubscription", "oversub", percent],
                        ["throughput_jobs_per_hour", "jobs/h", undefined, "minor"], ["images_per_s", "images/s", undefined, "minor"], ["resizes", "resizes", whole, "minor"],
-                       ["lost", "lost", whole, "minor"]];
-const SHOWN_OF_SERVICES = [["requests", "requests"], ["p50_latency_ms", "p50 ms"], ["p99_latency_ms", "p99 ms"], ["throughput_per_s", "served/s"],
-                           ["slo_attainment", "in SLO", percent], ["goodput_per_s", "goodput/s"]];
+                       ["lost", "lost", whole]];
+// Of jobs: 0 where nothing but services ran, and say nothing there.
+const OF_JOBS = new Set(["makespan_s", "mean_turnaround_s", "p95_turnaround_s", "max_wait_s", "throughput_jobs_per_hour", "images_per_s"]);
+// In place of those: what answers were paid with.
+const OF_RESOURCES = [["granted_core_s", "granted core-s"], ["used_core_s", "used core-s"], ["device_busy_s", "device slot-s"]];
+const SHOWN_OF_SERVICES = [["requests", "requests"], ["dropped", "dropped", whole], ["p50_latency_ms", "p50 ms"], ["p99_latency_ms", "p99 ms"], ["throughput_per_s", "served/s"],
+                           ["slo_attainment", "in SLO", percent], ["goodput_per_s", "goodput/s"], ["violated", "windows above", whole], ["windows", "of windows", whole]];
+
+// The columns that a section's tables have, by whether it is about jobs.
+function shownColumns(section) {
+  if (section.comparison.sides.some(asksJobs)) return SHOWN_MEDIANS;
+  return [...OF_RESOURCES, ...SHOWN_MEDIANS.filter(([name]) => !OF_JOBS.has(name))];
+}
 
 const sideName = (section, index) => (section.comparison.sides.length > 1 ? String.fromCharCode(65 + index) : "");
-const treatmentsOf = (section) => section.comparison.sides.flatMap((side, index) => side.treatments.map((treatment) => ({ side: sideName(section, index), ...treatment })));
+const treatmentsOf = (section) => section.comparison.sides.flatMap((of, index) => of.treatments.map((treatment) => ({ of, side: sideName(section, index), ...treatment })));
 
 function medianColumns(shown, medians, rows) {
   return shown.filter(([name]) => rows.some((row) => medians(row)[name])).map(([name, title, text, kind]) => ({
@@ -22,13 +32,14 @@ function medianColumns(shown, medians, rows) {
 }
 
 function mediansTable(section) {
-  const makespan = (row) => (row.medians.makespan_s ? row.medians.makespan_s.median : Infinity);
-  const rows = treatmentsOf(section).sort((a, b) => makespan(a) - makespan(b));
-  const marked = (row) => markedOf(section, row.policy, row.elasticity)[0];
+  const medians = (row) => (asksJobs(row.of) ? row.medians : Object.fromEntries(Object.entries(row.medians).filter(([name]) => !OF_JOBS.has(name))));
+  const makespan = (row) => (medians(row).makespan_s ? row.medians.makespan_s.median : Infinity);
+  const rows = treatmentsOf(section).sort((a, b) => (makespan(a) === makespan(b) ? 0 : makespan(a) - makespan(b)));
+  const marked = (row) => markedOf(section, row.of, row)[0];
   const names = [{ title: "policy", kind: "text", value: (row) => `${row.side} ${row.policy}`.trim() }, { title: "tenants", kind: "text", value: (row) => row.elasticity },
                  { title: "trials", value: (row) => row.cells, text: (row) => String(row.cells) }];
-  if (rows.some(marked)) names.push({ title: "marked", value: marked, text: (row) => String(marked(row)) });
-  const parts = [sortable([...names, ...medianColumns(SHOWN_MEDIANS, (row) => row.medians, rows)], rows)];
+  if (rows.some(marked)) names.push({ title: rows.some((row) => leavesOutMarked(row.of)) ? "marked, left out" : "marked", value: marked, text: (row) => String(marked(row)) });
+  const parts = [sortable([...names, ...medianColumns(shownColumns(section), medians, rows)], rows)];
   const services = rows.flatMap((row) => row.services.map((service) => ({ ...row, service })));
   if (services.length > 0) {
     parts.push(el("h3", {}, "Services"), sortable([{ title: "service", kind: "text", value: (row) => row.service.service }, ...names,
@@ -52,46 +63,75 @@ function effectsTable(rows, first) {
 
 function cellsTable(section) {
   const rows = section.runs.flatMap((place) => data.runs[place].cells.map((cell) => ({ run: data.runs[place], cell })));
-  const of = (row, name) => row.cell.values[row.run.columns.indexOf(name)];
+  const ofServices = [...new Map(section.comparison.sides.flatMap(serviceMetrics).map((metric) => [`${metric.service}: ${metric.title}`, metric])).entries()]
+    .filter(([, metric]) => rows.some((row) => valueOf(row.run, row.cell, metric) !== null));
   const columns = [{ title: "policy", kind: "text", value: (row) => row.cell.policy }, { title: "tenants", kind: "text", value: (row) => row.cell.elasticity },
                    { title: "trial", value: (row) => row.cell.trial, text: (row) => String(row.cell.trial) },
-                   ...SHOWN_MEDIANS.map(([name, title, text, kind]) => ({ title, kind, value: (row) => of(row, name), text: text && ((row) => text(of(row, name))) })),
+                   ...shownColumns(section).map(([column, title, text, kind]) => {
+                     const value = (row) => valueOf(row.run, row.cell, { column });
+                     return { title, kind, value, text: text && ((row) => text(value(row))) };
+                   }),
+                   ...ofServices.map(([title, metric]) => ({ title, value: (row) => valueOf(row.run, row.cell, metric) })),
                    { title: "status", kind: "text", value: (row) => row.cell.status + (row.cell.reason ? `: ${row.cell.reason}` : "") },
                    { title: "marks", kind: "text long", value: (row) => row.cell.marks.join("; ") }];
   if (section.runs.length > 1) columns.unshift({ title: "run", kind: "text", value: (row) => row.run.path });
   return sortable(columns, rows);
 }
 
+// What was compared, in numbers: the verdicts and the rows that they are of.
+function differences(section) {
+  const ofQuestions = questionsOf(section).flatMap((asked) => {
+    const { rows, of } = asked.question;
+    return [...verdicts(asked), ...(rows.length > 0 ? [effectsTable(rows, of === "policies" ? "policy" : "under")] : [])];
+  });
+  const ofSides = betweensOf(section).flatMap((between) => [el("p", {}, `${between.side} against ${between.against}`), effectsTable(between.rows, "policy/tenants")]);
+  return [...ofQuestions, ...ofSides];
+}
+
 function pictures(section) {
   const parts = [];
   const add = (title, shape) => shape && parts.push(el("h3", {}, title), el("div", { class: "scroll" }, shape));
-  add("Makespan of every trial", dots(section, data.runs, "makespan_s", "makespan in s"));
-  add("Mean turnaround of every trial", dots(section, data.runs, "mean_turnaround_s", "mean turnaround in s"));
+  add("Makespan of every trial", dots(section, { column: "makespan_s" }, "makespan in s"));
+  add("Mean turnaround of every trial", dots(section, { column: "mean_turnaround_s" }, "mean turnaround in s"));
+  const ofServices = new Map(section.comparison.sides.flatMap(serviceMetrics).map((metric) => [`${metric.title}, ${metric.service}`, metric]));
+  for (const [title, metric] of ofServices) add(`${title}: every trial`, dots(section, metric, title));
   for (const { question, where } of questionsOf(section)) {
     const of = where + (question.of === "policies" ? `${question.elasticity}: makespan against ${question.base}` : `malleable against ${question.base}: makespan`);
     add(of, ratios(question.rows, "makespan_s", `${of}, ratio (below 1 = shorter; filled = told apart)`));
   }
-  for (const between of section.comparison.between)
+  for (const between of betweensOf(section))
     add(`${between.side} against ${between.against}`, ratios(between.rows, "makespan_s", `makespan, ${between.side} / ${between.against} (below 1 = ${between.side} is shorter; filled = told apart)`));
   parts.push(el("p", { class: "soft" }, "Bars are intervals of the medians; a cross is a marked trial. The pointer, or the Tab key, tells each value."));
   return parts;
 }
 
-function cellChooser(section) {
-  const cells = section.runs.flatMap((place) => data.runs[place].cells.map((cell) => ({ run: data.runs[place], cell }))).filter(({ cell }) => cell.status === "done");
-  if (cells.length === 0) return [el("p", {}, "No cell is done.")];
-  const view = el("div");
-  const choice = el("select", {}, ...cells.map(({ run, cell }, index) => el("option", { value: index },
-    `${section.runs.length > 1 ? `${run.path}: ` : ""}${cell.policy}, ${cell.elasticity}, trial ${cell.trial}${cell.marks.length ? " (marked)" : ""}${cell.data ? "" : " (not in this file)"}`)));
+// The place of the cell that is shown first: one of the best treatment, or else one that is done.
+function firstShown(section, cells) {
   const side = section.comparison.sides[0];
-  const winners = elasticitiesOf(side).map((elasticity) => ({ elasticity, found: best(side, elasticity, "makespan_s") })).filter(({ found }) => found)
-    .sort((a, b) => a.found.median.median - b.found.median.median);
-  const first = winners.length === 0 ? -1 : cells.findIndex(({ cell }) => cell.policy === winners[0].found.policy && cell.elasticity === winners[0].elasticity);
-  choice.value = Math.max(0, first);
-  const show = () => view.replaceChildren(...cellView(cells[choice.value].run, cells[choice.value].cell));
+  const bestOf = (elasticity) => (asksJobs(side) ? best(side, elasticity, "makespan_s")
+    : serviceMetrics(side).map((metric) => bestOfService(side, elasticity, metric)).find(Boolean));
+  const winners = elasticitiesOf(side).map((elasticity) => ({ elasticity, found: bestOf(elasticity) })).filter(({ found }) => found);
+  if (asksJobs(side)) winners.sort((a, b) => a.found.median.median - b.found.median.median);
+  const isDone = ({ cell }) => cell.status === "done";
+  const isBest = ({ cell }) => winners.length > 0 && cell.policy === winners[0].found.policy && cell.elasticity === winners[0].elasticity;
+  const places = [cells.findIndex((one) => isDone(one) && isBest(one)), cells.findIndex(isDone), 0];
+  return places.find((place) => place >= 0);
+}
+
+function cellChooser(section) {
+  const cells = section.runs.flatMap((place) => data.runs[place].cells.map((cell) => ({ run: data.runs[place], cell })));
+  if (cells.length === 0) return [el("p", {}, "No cell is whole.")];
+  const view = el("div");
+  const nameOf = ({ run, cell }) => `${section.runs.length > 1 ? `${run.path}: ` : ""}${cell.policy}, ${cell.elasticity}, trial ${cell.trial}` +
+    `${cell.status === "done" ? "" : " (failed)"}${cell.marks.length ? " (marked)" : ""}${cell.data ? "" : " (not in this file)"}`;
+  const choice = el("select", {}, cells.map((one, index) => el("option", { value: index }, nameOf(one))));
+  choice.value = firstShown(section, cells);
+  const show = () => view.replaceChildren(...orWhyNot(() => cellView(cells[choice.value].run, cells[choice.value].cell)));
   choice.addEventListener("change", show);
   show();
-  return [leftOut(cells.map(({ cell }) => cell)), el("p", { class: "screen" }, el("label", {}, "Cell: ", choice)), view];
+  const failed = cells.filter(({ cell }) => cell.status !== "done").length;
+  const why = failed > 0 ? el("p", { class: "soft" }, `${failed} of them failed: ${failed === 1 ? "it is" : "they are"} in no figure, and can be chosen here for why, and for ${failed === 1 ? "its" : "their"} records.`) : null;
+  return [leftOut(cells.map(({ cell }) => cell)), why, el("p", { class: "screen" }, el("label", {}, "Cell: ", choice)), view];
 }
 
 // Of which cells the file has no jobs; null if it has all.
@@ -104,9 +144,18 @@ function leftOut(cells) {
   return el("p", { class: "soft" }, `Of ${lacking.length} of ${cells.length} cells the jobs are not in this file, which would be too large: ${named}. Their records have them.`);
 }
 
-function claims(section) {
-  const file = section.runs.map((place) => data.runs[place].claims).find((found) => found);
-  return file ? [claimsTable(file.claims)] : [];
+// Of every run that has some, each under its name where there are several; the points of a sweep have theirs together.
+function claims() {
+  const found = new Map(), names = new Set();
+  for (const section of data.sections) {
+    for (const run of section.runs.map((place) => data.runs[place])) {
+      const name = section.title ? run.path.slice(0, -section.title.length - 1) : run.path;
+      names.add(name);
+      for (const file of [run.claims].flat().filter(Boolean)) found.set(`${name}${file.figure ? `: ${file.figure}` : ""}`, file.claims);
+    }
+  }
+  const named = found.size > 1 || names.size > 1;
+  return [...found.entries()].flatMap(([name, rows]) => [named ? el("h3", {}, name) : null, claimsTable(rows)]);
 }
 
 function environment(run) {
@@ -130,43 +179,61 @@ function repeat(run) {
           el("details", {}, el("summary", {}, "Every key of the experiment, with its value"), el("pre", {}, JSON.stringify(experiment, null, 2)))];
 }
 
-function sectionOf(section, index) {
-  const swept = data.sections.length > 1;
-  const id = (word) => `${word}${index || ""}`;
-  const parts = swept ? [el("h2", { id: id("section") }, section.title || "The runs together")] : [];
-  const head = swept ? "h3" : "h2";
-  const add = (word, title, content) => content.length && parts.push(el(head, { id: id(word) }, title), ...content.filter(Boolean));
-  add("answer", "Question and answer", answer(section, data.runs));
-  add("gates", "Gates", gatesOf(section));
-  add("doubts", "Doubts and marks", doubts(section));
-  add("tables", "Medians", mediansTable(section));
-  add("effects", "Differences", [...questionsOf(section).flatMap((asked) => [...verdicts(asked),
-    ...(asked.question.rows.length > 0 ? [effectsTable(asked.question.rows, asked.question.of === "policies" ? "policy" : "under")] : [])]), ...section.comparison.between.flatMap((between) => [el("p", {}, `${between.side} against ${between.against}`), effectsTable(between.rows, "policy/tenants")])]);
-  add("pictures", "Pictures", pictures(section));
-  add("cell", "Any cell over time", cellChooser(section));
-  add("cells", "All cells", [el("details", {}, el("summary", {}, "Every cell with its metrics"), cellsTable(section))]);
-  return parts;
+// The parts of a section: id, text of the link to it, title, and what makes it.
+const PARTS = [["answer", "Answer", "Question and answer", answer], ["gates", "Gates", "Gates", gatesOf], ["doubts", "Doubts", "Doubts and marks", doubts],
+               ["tables", "Medians", "Medians", mediansTable], ["effects", "Differences", "Differences", differences], ["pictures", "Pictures", "Pictures", pictures],
+               ["cell", "Any cell", "Any cell over time", cellChooser],
+               ["cells", "All cells", "All cells", (section) => [el("details", {}, el("summary", {}, "Every cell with its metrics"), cellsTable(section))]]];
+
+// Runs that are told of once, though many points of a sweep are of one.
+function uniqueRuns() {
+  const found = new Map();
+  for (const run of data.runs) {
+    const key = JSON.stringify([run.command_line, run.started]);
+    if (!found.has(key)) found.set(key, run);
+  }
+  return [...found.values()];
+}
+
+function environments() {
+  const runs = uniqueRuns();
+  return runs.flatMap((run) => [runs.length > 1 ? el("h3", {}, run.path) : null, environment(run)]);
+}
+
+const repeats = () => uniqueRuns().flatMap(repeat);
+
+// Parts one after the other, each under its heading and with a link to it; what has no content is left out.
+function reportParts() {
+  const links = [], content = [];
+  const add = (id, link, title, make, head = "h2") => {
+    const made = orWhyNot(make).filter(Boolean);
+    if (made.length === 0) return;
+    if (link) links.push([id, link]);
+    content.push(el(head, { id }, title), ...made);
+  };
+  const several = data.sections.length > 1;
+  add("claims", "Claims", "Claims", claims);
+  sweepsOf(data.sections).forEach((points, index) => add(`sweep${index || ""}`, index ? "" : "Over all points", "Over the points of the sweep", () => overPoints(points)));
+  data.sections.forEach((section, index) => {
+    if (several) {
+      links.push([`section${index || ""}`, section.title || "together"]);
+      content.push(el("h2", { id: `section${index || ""}` }, section.title || "The runs together"));
+    }
+    for (const [id, link, title, make] of PARTS) add(`${id}${index || ""}`, several ? "" : link, title, () => make(section), several ? "h3" : "h2");
+  });
+  add("words", "Words and method", "Words and method", words);
+  add("environment", "Environment", "Environment", environments);
+  add("repeat", "How to repeat it", "How to repeat it", repeats);
+  return { links, content };
 }
 
 function page() {
   const first = data.runs[0];
   const name = (first.experiment && first.experiment.name) || first.path;
   report.append(el("h1", {}, document.title), el("p", { class: "soft" }, `${data.runs.length} run${data.runs.length === 1 ? "" : "s"} of ${name}, made by: ${data.command}`));
-  const sections = data.sections.map(sectionOf);
-  const links = data.sections.length > 1 ? data.sections.map((section, index) => [`section${index || ""}`, section.title || "together"])
-    : [["answer", "Answer"], ["doubts", "Doubts"], ["tables", "Medians"], ["effects", "Differences"], ["pictures", "Pictures"], ["cell", "Any cell"], ["cells", "All cells"]];
-  const judged = data.sections.map(claims).find((content) => content.length > 0);
-  const swept = sweepsOf(data.sections);
-  if (swept.length > 0) links.unshift(["sweep", "Over all points"]);
-  if (judged) links.unshift(["claims", "Claims"]);
-  if (data.sections.length === 1 && gatesOf(data.sections[0]).length > 0) links.splice(links.findIndex(([id]) => id === "doubts"), 0, ["gates", "Gates"]);
-  report.append(el("nav", { "aria-label": "Parts of this report" }, ...[...links, ["words", "Words and method"], ["environment", "Environment"], ["repeat", "How to repeat it"]].map(([id, text]) => el("a", { href: `#${id}` }, text))));
-  if (judged) report.append(el("h2", { id: "claims" }, "Claims"), ...judged);
-  report.append(...swept.flatMap((points, index) => [el("h2", { id: `sweep${index || ""}` }, "Over the points of the sweep"), ...overPoints(points)]), ...sections.flat());
-  const unique = data.runs.filter((run, index) => data.runs.findIndex((other) => other.command_line === run.command_line && other.started === run.started) === index);
-  report.append(el("h2", { id: "words" }, "Words and method"), ...words());
-  report.append(el("h2", { id: "environment" }, "Environment"), ...unique.flatMap((run) => [unique.length > 1 ? el("h3", {}, run.path) : null, environment(run)].filter(Boolean)));
-  report.append(el("h2", { id: "repeat" }, "How to repeat it"), ...unique.flatMap(repeat).filter(Boolean));
+  const { links, content } = reportParts();
+  report.append(el("nav", { "aria-label": "Parts of this report" }, ...links.map(([id, text]) => el("a", { href: `#${id}` }, text))));
+  for (const part of content) report.append(part);
   listenForTips();
 }
 

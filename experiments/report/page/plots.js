@@ -2,26 +2,40 @@
 
 const ROW = 24, LABELS = 190, WIDTH = 880;
 
-// Each treatment's trials, median and interval of one metric. A marked trial is a cross.
-function dots(section, runs, column, title) {
-  const rows = [];
-  section.comparison.sides.forEach((side, index) => {
-    for (const treatment of side.treatments) {
-      const cells = side.runs.flatMap((path) => runs[section.runs.find((place) => runs[place].path === path)] || [])
-        .flatMap((run) => run.cells.filter((cell) => cell.policy === treatment.policy && cell.elasticity === treatment.elasticity && cell.status === "done")
-          .map((cell) => ({ cell, value: cell.values[run.columns.indexOf(column)] })));
-      const prefix = section.comparison.sides.length > 1 ? `${String.fromCharCode(65 + index)} ` : "";
-      rows.push({ name: `${prefix}${treatment.policy}, ${treatment.elasticity}`, median: treatment.medians[column], cells: cells.filter((c) => c.value !== null && c.value !== undefined) });
-    }
-  });
-  const values = rows.flatMap((row) => row.cells.map((c) => c.value));
+// A metric's value in one cell; null where it has none.
+function valueOf(run, cell, { column, service }) {
+  const ofCell = (values, columns) => values[columns.indexOf(column)] ?? null;
+  if (service === undefined) return ofCell(cell.values, run.columns);
+  const found = (cell.services || []).find((one) => one.service === service);
+  return found ? ofCell(found.values, run.service_columns) : null;
+}
+
+// A cell all of whose jobs were lost has times of 0, which mean nothing.
+const hasTimes = (run, cell) => valueOf(run, cell, { column: "lost" }) === 0 || valueOf(run, cell, { column: "lost" }) !== valueOf(run, cell, { column: "jobs" });
+
+// The treatments of one side that have a metric, { column } or { column, service }, with their trials.
+function rowsOfDots(section, side, metric, prefix) {
+  if (metric.service === undefined && !asksJobs(side)) return [];
+  return side.treatments.map((treatment) => ({
+    name: `${prefix}${treatment.policy}, ${treatment.elasticity}`, median: medianOf(treatment, metric),
+    cells: cellsOf(section, side, treatment).filter(({ run, cell }) => cell.status === "done" && hasTimes(run, cell))
+      .map(({ run, cell }) => ({ cell, value: valueOf(run, cell, metric) })).filter(({ value }) => value !== null),
+  }));
+}
+
+// Each treatment's trials, median and interval of one metric. A marked trial is a cross. null where nothing has it.
+function dots(section, metric, title) {
+  const rows = section.comparison.sides.flatMap((side, index) => rowsOfDots(section, side, metric, sideName(section, index) && `${sideName(section, index)} `));
+  const ofMedian = (median) => (median ? [median.low ?? median.median, median.median, median.high ?? median.median] : []);
+  const values = rows.flatMap((row) => [...row.cells.map((c) => c.value), ...ofMedian(row.median)]);
   if (values.length === 0) return null;
-  const places = ticks(Math.min(0, ...values), Math.max(...values));
-  if (places[places.length - 1] < Math.max(...values)) places.push(2 * places[places.length - 1] - places[places.length - 2]);
+  const highest = greatest(values, values[0]);
+  const places = ticks(smallest(values, 0), highest || 1);
+  if (places[places.length - 1] < highest) places.push(2 * places[places.length - 1] - places[places.length - 2]);
   const x = scale(places[0], places[places.length - 1], LABELS, WIDTH - 20);
   const height = rows.length * ROW + 52;
   const marks = rows.flatMap((row, index) => rowOfDots(row, x, 14 + index * ROW));
-  return picture(WIDTH, height, `${title} of every treatment`, axis(x, places, rows.length * ROW + 4, 2, title), ...marks);
+  return picture(WIDTH, height, `${title} of every treatment`, axis(x, places, rows.length * ROW + 4, 2, title), marks);
 }
 
 function rowOfDots(row, x, y) {
@@ -45,7 +59,7 @@ function ratios(rows, metric, title) {
   const shown = rows.filter((row) => row.effects[metric]);
   if (shown.length === 0) return null;
   const effects = shown.map((row) => row.effects[metric]);
-  const low = Math.min(1, ...effects.map((e) => e.low ?? e.ratio)), high = Math.max(1, ...effects.map((e) => e.high ?? e.ratio));
+  const low = smallest(effects.map((e) => e.low ?? e.ratio), 1), high = greatest(effects.map((e) => e.high ?? e.ratio), 1);
   const places = ticks(low - (high - low) * .05, high + (high - low) * .05, 7);
   const step = places.length > 1 ? places[1] - places[0] : 1;
   while (places[0] > low) places.unshift(places[0] - step);

@@ -10,14 +10,16 @@ const linkTo = (figure) => el("a", { href: `#${idOf(figure)}` }, nameOf(figure))
 const count = (figure, verdict) => figure.claims.filter((claim) => claim.verdict === verdict).length;
 
 function answer() {
-  const { all, hold, direction_only, do_not_hold, not_supported_here } = data.claims;
+  const { all, hold, direction_only, do_not_hold } = data.claims;
+  const claims = (verdict) => data.figures.reduce((sum, figure) => sum + count(figure, verdict), 0);
+  const unjudged = claims(null);
   const whole = data.figures.filter((figure) => figure.status === "whole").length;
   const others = ["failed", "interrupted", "planned", "not supported here"].map((status) => [status, data.figures.filter((figure) => figure.status === status).length])
     .filter(([, figures]) => figures > 0).map(([status, figures]) => `${figures} ${status === "planned" ? "not run yet" : status}`);
   const quick = data.figures.some((figure) => figure.quick);
   return el("div", { class: "answer" },
     el("p", {}, el("b", {}, `Of ${all} claims ${hold} hold`), ` (${direction_only} of them checked for direction only), `, el("b", {}, `${do_not_hold} do not hold`),
-       `, ${not_supported_here} are not supported here.`),
+       `, ${claims("not supported here")} are not supported here${unjudged > 0 ? `, ${unjudged} are not judged yet` : ""}.`),
     el("p", {}, `${whole} of ${data.figures.length} figures are whole${others.length ? `; ${others.join(", ")}` : ""}.`),
     quick ? el("p", {}, "Figures marked (quick) had few trials and short jobs: they show that all works, and decide little.") : null);
 }
@@ -29,6 +31,7 @@ function figuresTable() {
     { title: "status", kind: "text long", value: (figure) => (figure.status === "planned" ? "not run yet" : figure.status) + (figure.why ? `: ${figure.why}` : "") },
     { title: "hold", value: (figure) => count(figure, "holds"), text: (figure) => String(count(figure, "holds")) },
     { title: "do not hold", value: (figure) => count(figure, "does not hold"), text: (figure) => String(count(figure, "does not hold")) },
+    { title: "not judged", value: (figure) => count(figure, null), text: (figure) => String(count(figure, null)) },
     { title: "of claims", value: (figure) => figure.claims.length, text: (figure) => String(figure.claims.length) },
     { title: "minutes", value: (figure) => took(figure, "seconds"), text: (figure) => minutes(took(figure, "seconds")) },
     { title: "MB", value: (figure) => took(figure, "bytes"), text: (figure) => megabytes(took(figure, "bytes")) },
@@ -59,7 +62,7 @@ function page() {
   report.append(el("h2", { id: "figures" }, "Figures"), figuresTable());
   const rows = data.figures.flatMap((figure) => figure.claims.map((claim) => ({ ...claim, figure })));
   report.append(el("h2", { id: "claims" }, "All claims"), claimsTable(rows, [{ title: "figure", kind: "text", value: (row) => nameOf(row.figure), text: (row) => linkTo(row.figure) }]));
-  report.append(...data.figures.flatMap(section));
+  report.append(...data.figures.flatMap((figure) => orWhyNot(() => section(figure))));
   report.append(el("h2", { id: "machine" }, "Machine"), el("p", { class: "soft" }, "Of the last command; each figure says where and by what it was made."),
     facts([["CPU", machine.cpu], ["cores", String(machine.cores)], ["topology", machine.topology], ["kernel", machine.kernel],
            ["cosched", `${build.version}, commit ${build.git_commit}`], ["compiler", `${build.compiler}, ${build.build_type}`]]));

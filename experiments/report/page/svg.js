@@ -4,11 +4,26 @@ const SVG = "http://www.w3.org/2000/svg";
 
 function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes || {})) if (value !== undefined) element.setAttribute(name, value);
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== ""));
+  // One by one: a call has no room for hundreds of thousands of arguments.
+  for (const child of children.flat()) if (child !== null && child !== undefined && child !== "") element.append(child);
   return element;
 }
 const el = (name, attributes, ...children) => fill(document.createElement(name), attributes, children);
 const svg = (name, attributes, ...children) => fill(document.createElementNS(SVG, name), attributes, children);
+
+// What make() gives, or in its place a sentence: an error in one part of a page must not take the others with it.
+function orWhyNot(make) {
+  try {
+    return make();
+  } catch (error) {
+    console.error(error);  // For who looks for it, and for tests.
+    return [el("div", { class: "doubt" }, el("p", {}, `This part could not be drawn (${error}). The other parts are not affected, and this file holds its data.`))];
+  }
+}
+
+// The largest of values and `least`; Math.max(...values) fails where they are many.
+const greatest = (values, least) => values.reduce((a, b) => (b > a ? b : a), least);
+const smallest = (values, most) => values.reduce((a, b) => (b < a ? b : a), most);
 
 // A number with so many significant digits: 8.00e-6, but never 1e+5.
 function rounded(value, digits = 3) {

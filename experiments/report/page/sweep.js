@@ -1,11 +1,18 @@
 // A sweep as a whole: medians along the key with most values, a line a policy and kind of tenants, a panel for each value of the other keys.
 
 const COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#5a5a5a", "#1a1a1a"];
+// Marks of policies, so that lines are told apart without colours, too: paths around the origin, about 2 wide. There are 11, since that and
+// the 8 colours have no common factor: 88 policies come before one has both the colour and the mark of another.
+const SHAPES = ["M-1,0a1,1 0 1,0 2,0a1,1 0 1,0 -2,0z", "M-.9,-.9h1.8v1.8h-1.8z", "M0,-1.1L1.1,.9H-1.1z", "M0,-1.25L1.25,0L0,1.25L-1.25,0z", "M0,1.1L1.1,-.9H-1.1z",
+                "M-.4,-1.2h.8v.8h.8v.8h-.8v.8h-.8v-.8h-.8v-.8h.8z", "M0,-1.3L.35,-.42L1.24,-.4L.56,.18L.8,1.05L0,.54L-.8,1.05L-.56,.18L-1.24,-.4L-.35,-.42z",
+                "M-1.1,-.6L-.6,-1.1L0,-.5L.6,-1.1L1.1,-.6L.5,0L1.1,.6L.6,1.1L0,.5L-.6,1.1L-1.1,.6L-.5,0z", "M1.1,0L-.9,1.1V-1.1z", "M-1.1,0L.9,1.1V-1.1z",
+                "M-1.1,-1.1H1.1L-1.1,1.1H1.1z"];
 const DASHES = { rigid: "6 4", moldable: "2 3" };
 const MOST_PANELS = 8, MOST_NAMES = 12;
 const PANEL = { width: 430, height: 260, left: 62, right: 420, top: 26, bottom: 212 };
-const OVER_POINTS = [["makespan_s", "makespan in s"], ["mean_turnaround_s", "mean turnaround in s"], ["core_utilization", "share of cores used"]];
-const OF_SERVICES_OVER_POINTS = [["p99_latency_ms", "p99 latency in ms, worst service"], ["slo_attainment", "requests in SLO, worst service"]];
+const OF_JOBS_OVER_POINTS = [["makespan_s", "makespan in s"], ["mean_turnaround_s", "mean turnaround in s"]];
+const OVER_POINTS = [["core_utilization", "share of cores used"]];
+const OF_SERVICES_OVER_POINTS = [["violated", "windows above the objective, worst service"], ["p99_latency_ms", "p99 latency in ms, worst service"], ["slo_attainment", "requests in SLO, worst service"]];
 
 // Sections that are points of one sweep, by the folder of its run.
 function sweepsOf(sections) {
@@ -46,6 +53,16 @@ function metricAt(treatment, metric) {
 
 const treatmentsAt = (point) => point.comparison.sides[0].treatments;
 const lineName = (treatment) => `${treatment.policy}, ${treatment.elasticity}`;
+// index: of the treatment's policy.
+function lineOf(treatment, index) {
+  return { name: lineName(treatment), elasticity: treatment.elasticity, color: COLORS[index % COLORS.length], shape: index % SHAPES.length };
+}
+
+// The mark of a line's policy: filled where its tenants are malleable.
+function markOf(line, x, y, more) {
+  return svg("path", { class: "mark", d: SHAPES[line.shape], transform: `translate(${x} ${y}) scale(4.2)`, fill: line.elasticity === "malleable" ? line.color : "#ffffff",
+                       stroke: line.color, "stroke-width": 2, "vector-effect": "non-scaling-stroke", ...more });
+}
 
 // The vertical axis with its grid.
 function sideAxis(y, places, title) {
@@ -78,8 +95,7 @@ function lineOverPoints(line, places, x, y, names) {
   for (const { at, median } of places) {
     const interval = median.low === undefined ? "" : `\n${rounded(median.low)} to ${rounded(median.high)}, level ${levelText(median.level)}`;
     if (median.low !== undefined) marks.push(svg("line", { x1: x(at), x2: x(at), y1: y(median.low), y2: y(median.high), stroke: line.color, "stroke-width": 1.5 }));
-    marks.push(svg("circle", { cx: x(at), cy: y(median.median), r: 4, fill: line.elasticity === "malleable" ? line.color : "#ffffff", stroke: line.color, "stroke-width": 2,
-                               tabindex: 0, ...told(`${line.name}, ${names[at]}: ${rounded(median.median)}${interval}`) }));
+    marks.push(markOf(line, x(at), y(median.median), { tabindex: 0, ...told(`${line.name}, ${names[at]}: ${rounded(median.median)}${interval}`) }));
   }
   return marks;
 }
@@ -102,21 +118,20 @@ function panelOf(points, layout, lines, metric, title, of, highest) {
 }
 
 function legend(lines) {
-  return el("p", {}, ...lines.map((line) => el("span", { class: "key" }, svg("svg", { width: 34, height: 12, viewBox: "0 0 34 12", "aria-hidden": "true" },
-    svg("line", { x1: 1, x2: 33, y1: 6, y2: 6, stroke: line.color, "stroke-width": 2, "stroke-dasharray": DASHES[line.elasticity] }),
-    svg("circle", { cx: 17, cy: 6, r: 4, fill: line.elasticity === "malleable" ? line.color : "#ffffff", stroke: line.color, "stroke-width": 2 })), line.name)));
+  return el("p", {}, ...lines.map((line) => el("span", { class: "key" }, svg("svg", { width: 34, height: 14, viewBox: "0 0 34 14", "aria-hidden": "true" },
+    svg("line", { x1: 1, x2: 33, y1: 7, y2: 7, stroke: line.color, "stroke-width": 2, "stroke-dasharray": DASHES[line.elasticity] }), markOf(line, 17, 7)), line.name)));
 }
 
 // All of one sweep: a row of panels a metric, then whose lines they are.
 function overPoints(points) {
   const layout = layoutOf(points), shown = layout.panels.slice(0, MOST_PANELS);
   const policies = [...new Set(points.flatMap((point) => treatmentsAt(point).map((treatment) => treatment.policy)))];
-  const lines = [...new Map(points.flatMap(treatmentsAt).map((one) => [lineName(one),
-    { name: lineName(one), elasticity: one.elasticity, color: COLORS[policies.indexOf(one.policy) % COLORS.length] }])).values()];
+  const lines = [...new Map(points.flatMap(treatmentsAt).map((one) => [lineName(one), lineOf(one, policies.indexOf(one.policy))])).values()];
+  const jobs = points.some((point) => asksJobs(point.comparison.sides[0])) ? OF_JOBS_OVER_POINTS : [];
   const parts = [];
-  for (const [metric, title] of [...OVER_POINTS, ...OF_SERVICES_OVER_POINTS]) {
+  for (const [metric, title] of [...jobs, ...OVER_POINTS, ...OF_SERVICES_OVER_POINTS]) {
     const tops = points.flatMap(treatmentsAt).map((treatment) => metricAt(treatment, metric)).filter(Boolean).map((median) => median.high ?? median.median);
-    const highest = Math.max(0, ...tops);
+    const highest = greatest(tops, 0);
     if (highest === 0) continue;
     parts.push(el("div", { class: "panels" }, ...shown.map(([of, among]) => panelOf(among, layout, lines, metric, title, of, highest))));
   }

@@ -9,10 +9,14 @@ function sortable(columns, rows, caption) {
     button.addEventListener("click", () => order(column, head));
     return head;
   });
-  const show = (ordered) => body.replaceChildren(...ordered.map((row) => el("tr", {}, ...columns.map((column) => {
+  const rowOf = (row) => el("tr", {}, ...columns.map((column) => {
     const text = column.text ? column.text(row) : column.value(row);
     return el("td", { class: column.kind }, typeof text === "number" ? rounded(text) : text);
-  }))));
+  }));
+  const show = (ordered) => {
+    body.replaceChildren();
+    for (const row of ordered) body.append(rowOf(row));
+  };
   function order(column, head) {
     const descending = head.getAttribute("aria-sort") === "ascending";
     heads.forEach((other) => other.removeAttribute("aria-sort"));

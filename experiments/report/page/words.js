@@ -10,6 +10,9 @@ const WORDS = [
   ["trial", "one repetition. All policies replay the same arrivals in a trial, so they are compared trial by trial"],
   ["makespan", "from the first arrival to the last end of any job"],
   ["turnaround", "seconds from a job's arrival to its end: waiting and running. p95: that of the slowest twentieth of the jobs of a cell"],
+  ["latency", "of a request, from when it was due to its answer. p99: that of the slowest hundredth of a cell's requests"],
+  ["in SLO", "requests that were answered within the time that was promised for each (slo_ms), over all requests"],
+  ["windows above", "windows of time in which a service's mean latency was above its objective (sla_ms)"],
   ["used", "CPU time of the tenants' compute threads, over the machine's cores x makespan"],
   ["oversub", "oversubscription: threads that want to run beyond the cores that there are, over time, as a part of these; 0 where each thread has a core"],
   ["resizes", "how often tenants' threads were changed in a cell"],
@@ -25,7 +28,7 @@ function methodText(section) {
   if (!tested) return "No differences were tested.";
   return `Differences are ratios${tested.paired ? ", trial by trial of the same arrivals" : ""}: the median of ${tested.trials} [its interval at ${levelText(tested.level)}]. ` +
     `p is of ${tested.paired ? "Wilcoxon's signed ranks of their logarithms" : "ranks of unpaired trials"}, corrected by Holm for all comparisons of a table; so few trials allow few values of p, ` +
-    "and equal ones are no error. A difference is told apart where p is at most 0.05 and the interval does not hold 1.";
+    "and equal ones are no error. A difference is told apart where p is below 0.05 and the interval does not hold 1.";
 }
 
 function words() {
