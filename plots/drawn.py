@@ -15,11 +15,12 @@ RECORDS = (".csv", ".csv.gz", ".json", ".json.gz")
 def state_of(run):
     """A digest of the records of a run or sweep, by their sizes and times, and of the scripts."""
     digest = hashlib.sha256()
-    files = [path for path in run.rglob("*") if path.name.endswith(RECORDS) and "plots" not in path.relative_to(run).parts[:-1]]
-    scripts = [path for pattern in ("*.py", "expected/*.json") for path in SCRIPTS.glob(pattern)]
-    for path in [*sorted(files), *sorted(scripts)]:
-        told = path.stat()
-        digest.update(f"{path}\0{told.st_size}\0{told.st_mtime_ns}\n".encode())
+    files = [path.relative_to(run) for path in run.rglob("*") if path.name.endswith(RECORDS)]
+    scripts = [path.relative_to(SCRIPTS) for pattern in ("*.py", "expected/*.json") for path in SCRIPTS.glob(pattern)]
+    of_records = [(run, path) for path in sorted(files) if "plots" not in path.parts[:-1]]
+    for folder, path in [*of_records, *((SCRIPTS, path) for path in sorted(scripts))]:
+        told = (folder / path).stat()
+        digest.update(f"{path}\0{told.st_size}\0{told.st_mtime_ns}\n".encode())  # However the caller has spelled the folder.
     return digest.hexdigest()
 
 

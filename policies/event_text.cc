@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <type_traits>
 #include <variant>
+
+#include "engine/base/read_number.h"
 
 namespace cosched {
 namespace {
@@ -74,6 +77,20 @@ std::optional<Event> ParseEvent(std::string_view text) {
     return named.about(id);
   }
   return std::nullopt;
+}
+
+std::vector<AllocationWord> ParseAllocation(std::string_view text) {
+  std::vector<AllocationWord> words;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    const size_t equals = word.find('=');
+    if (equals == std::string_view::npos) continue;
+    const std::optional<int64_t> job =
+        ReadNumber<int64_t>(word.substr(0, equals), 0, std::numeric_limits<int64_t>::max());
+    if (job) words.push_back({JobId{*job}, word.substr(equals + 1)});
+  }
+  return words;
 }
 
 }  // namespace cosched

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "policies/policy.h"
 
@@ -19,5 +20,13 @@ std::optional<Event> ParseEvent(std::string_view text);  // Other texts are no e
 // What the text of an allocation says of a job in place of its cores: "4=reject 5=pause".
 inline constexpr std::string_view kRejectText = "reject";
 inline constexpr std::string_view kPauseText = "pause";
+
+// What an allocation's text gives one job: cores, or one of the words above.
+struct AllocationWord {
+  JobId job;
+  std::string_view what;
+};
+// Those of "3=0-1 4=reject 5=pause", in their order, as views into it; what is none is left out.
+std::vector<AllocationWord> ParseAllocation(std::string_view text);
 
 }  // namespace cosched

@@ -207,7 +207,7 @@ ComparedRuns CompareDocument(const FoundRuns& found, const ComparisonOptions& op
   json["comparison"] = nullptr;
   json["sweeps"] = Json::array();
   for (const std::filesystem::path& run : found.runs) {
-    if (PointFolders(run) == std::vector<std::filesystem::path>{run}) {
+    if (!IsSweep(run)) {
       compared.push_back(run);
       continue;
     }

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
-#include <sstream>
 
 #include "experiments/records/rows.h"
 #include "experiments/records/table.h"
@@ -40,17 +38,13 @@ void ApplyEvent(const std::string& text, std::map<int64_t, SeenJob>* jobs) {
 }
 
 void ApplyAllocation(const std::string& allocation, std::map<int64_t, SeenJob>* jobs) {
-  std::istringstream words(allocation);
-  for (std::string word; words >> word;) {
-    const size_t equal = word.find('=');
-    int64_t job = -1;
-    std::from_chars(word.data(), word.data() + std::min(equal, word.size()), job);
-    if (equal == std::string::npos || !jobs->contains(job)) continue;
-    const std::string what = word.substr(equal + 1);
+  for (const auto& [job, what] : ParseAllocation(allocation)) {
+    const auto seen = jobs->find(job.value);
+    if (seen == jobs->end()) continue;
     if (what == kRejectText) {
-      jobs->erase(job);
+      jobs->erase(seen);
     } else {
-      (*jobs)[job].cores = what;
+      seen->second.cores = what;
     }
   }
 }

@@ -1,5 +1,5 @@
 #pragma once
-// How figures are written in the tables of comparisons. Pure.
+// How figures and words are written in tables and sentences on a terminal. Pure.
 
 #include <cstdint>
 #include <string>

@@ -24,7 +24,6 @@
 #include "experiments/config/sweep.h"
 #include "experiments/launch/build_info.h"
 #include "experiments/launch/measured_cores.h"
-#include "experiments/launch/plots.h"
 #include "experiments/os/exit_code.h"
 #include "experiments/os/interrupt.h"
 #include "experiments/os/realtime.h"

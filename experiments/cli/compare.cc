@@ -16,7 +16,6 @@
 #include "experiments/analysis/comparison_runs.h"
 #include "experiments/analysis/interference_table.h"
 #include "experiments/analysis/metrics.h"
-#include "experiments/analysis/records_integrity.h"
 #include "experiments/analysis/same_run_check.h"
 #include "experiments/analysis/sweep_table.h"
 #include "experiments/analysis/table_text.h"
@@ -38,10 +37,6 @@ struct CompareArguments {
   bool json = false;
   std::string junit;
 };
-
-bool IsSweep(const std::filesystem::path& run) {
-  return PointFolders(run) != std::vector<std::filesystem::path>{run};
-}
 
 // Exit code.
 int CheckSame(const std::vector<std::filesystem::path>& runs, const CompareArguments& arguments) {

@@ -12,6 +12,7 @@
 #include "experiments/cli/validate.h"
 #include "experiments/config/option_refusal.h"
 #include "experiments/os/exit_code.h"
+#include "experiments/records/cell_file.h"
 
 namespace cosched {
 namespace {
@@ -22,7 +23,7 @@ struct DiffArguments {
 
 bool IsCell(const std::filesystem::path& folder) {
   std::error_code ignored;
-  return std::filesystem::exists(folder / "cell.json", ignored);
+  return std::filesystem::exists(folder / kCellFileName, ignored);
 }
 
 std::vector<CellKey> CommonCells(const DiffArguments& arguments) {

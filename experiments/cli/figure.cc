@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <optional>
 #include <system_error>
 
 #include "experiments/cli/calibrate.h"
@@ -12,6 +11,7 @@
 #include "experiments/config/sweep.h"
 #include "experiments/config/toml_table.h"
 #include "experiments/launch/execute.h"
+#include "experiments/launch/plots.h"
 #include "experiments/launch/run_folder.h"
 #include "experiments/os/exit_code.h"
 #include "experiments/os/interrupt.h"
@@ -88,7 +88,7 @@ FigureRun RunBenchmark(const TomlTable& root, const FigureSettings& figure,
 std::string WhyNoBenchmark(const FigureSettings& figure) {
   const std::filesystem::path binary = BenchmarkOf(figure);
   if (std::filesystem::exists(binary)) return "";
-  if (!std::filesystem::exists(binary.parent_path() / "CMakeCache.txt"))
+  if (IsInstalled())
     return figure.program + " is a benchmark, which only a build of the source tree has";
   return fmt::format("{} was not built: cmake --build {} --target {}", figure.program,
                      binary.parent_path().string(), figure.program);

@@ -107,6 +107,20 @@ bool IsOfMachine(const InputError& error) {
          key.find("cores") != std::string::npos;
 }
 
+// Into folders that can be written to, whatever those that they come from allow. False: not all.
+bool CopyFiles(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(from, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (!entry->is_regular_file(error)) continue;
+    const fs::path target = to / entry->path().lexically_relative(from);
+    fs::create_directories(target.parent_path(), error);
+    if (!error) fs::copy_file(entry->path(), target, fs::copy_options::update_existing, error);
+    if (error) return false;
+  }
+  return !error;
+}
+
 }  // namespace
 
 std::vector<std::string> FigureNames() {
@@ -125,12 +139,9 @@ std::filesystem::path FigureFile(const std::string& name) {
   const fs::path cache = CacheFolder();
   if (file.empty() || cache.empty() || access(file.parent_path().c_str(), W_OK) == 0) return file;
   // An installation's, where its user can't make what figures read beside them.
-  const fs::path copy = cache / (fmt::format("tree-{}", GetBuildInfo().git_commit)) / "experiments";
-  std::error_code error;
-  fs::create_directories(copy, error);
-  fs::copy(file.parent_path().parent_path(), copy,
-           fs::copy_options::recursive | fs::copy_options::update_existing, error);
-  return error ? file : copy / "figures" / file.filename();
+  const fs::path copy = cache / fmt::format("tree-{}", GetBuildInfo().git_commit) / "experiments";
+  return CopyFiles(file.parent_path().parent_path(), copy) ? copy / "figures" / file.filename()
+                                                           : file;
 }
 
 FigureSettings SettingsOf(const TomlTable& file, bool quick) {

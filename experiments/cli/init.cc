@@ -34,7 +34,7 @@ gap = {{ distribution = "exponential", mean_s = 0.1 }}
 name = "resnet20"
 model = "resnet20"
 batch = 32
-steps = 6        # Training steps; with mode = "infer" it infers, and with [workload.serve] it serves requests.
+steps = 6        # Training steps; with mode = "infer" it infers, with "serve" it answers requests.
 cores = {{ min = 1, preferred = 2, max = 2 }}
 
 [[workload]]

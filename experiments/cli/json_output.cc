@@ -21,7 +21,7 @@ CLI::Option* AddJsonFlag(CLI::App* command, bool* json, const std::string& schem
                   schema));
 }
 
-JsonOutput::JsonOutput(bool wanted) : wanted_(wanted) {
+JsonOutput::JsonOutput(bool wanted) {
   if (!wanted) return;
   std::fflush(stdout);
   output_ = UniqueFd(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));

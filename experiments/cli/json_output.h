@@ -25,14 +25,12 @@ class JsonOutput {
   JsonOutput(const JsonOutput&) = delete;
   JsonOutput& operator=(const JsonOutput&) = delete;
 
-  bool wanted() const { return wanted_; }
   // To standard output; the last that is done with it. Bytes that are no UTF-8 are replaced.
   void Print(const nlohmann::ordered_json& document);
 
  private:
   void Restore();
 
-  const bool wanted_;
   UniqueFd output_;  // Standard output, while it is not in its place.
 };
 

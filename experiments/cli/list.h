@@ -1,5 +1,6 @@
 #pragma once
-// cosched list policies|models|formats: what an experiment file may name.
+// cosched list policies|models|formats|…: what an experiment file may name, and what comes with
+// cosched.
 
 #include <CLI/App.hpp>
 

@@ -29,6 +29,7 @@
 #include "experiments/launch/plots.h"
 #include "experiments/launch/records_size.h"
 #include "experiments/os/exit_code.h"
+#include "experiments/os/folder_size.h"
 #include "experiments/os/interrupt.h"
 #include "experiments/records/output_file.h"
 #include "experiments/report/appendix.h"
@@ -74,17 +75,6 @@ std::vector<std::string> Chosen(const std::vector<std::string>& asked) {
 
 std::string UtcNowText() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-}
-
-uintmax_t SizeOf(const fs::path& folder) {
-  uintmax_t bytes = 0;
-  std::error_code error;
-  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    std::error_code ignored;
-    if (entry->is_regular_file(ignored)) bytes += entry->file_size(ignored);
-  }
-  return bytes;
 }
 
 // One command's figures, one after the other.
@@ -133,8 +123,9 @@ class Reproducer {
     const VerdictCounts counts = CountVerdicts(figures_);
     fmt::print(
         "{} claims: {} hold ({} of them checked for direction only), {} do not hold, {} are not "
-        "supported here\npage: {}\n",
+        "supported here{}\npage: {}\n",
         counts.all, counts.hold, counts.direction_only, counts.fail, counts.not_here,
+        counts.not_judged > 0 ? fmt::format(", {} were not judged", counts.not_judged) : "",
         reproduction_.page().string());
     return counts.fail > 0 ? std::max(kFailed, exit_code) : exit_code;
   }
@@ -191,7 +182,7 @@ class Reproducer {
   // Runs, draws and judges; what was measured before an interruption counts.
   int Measure(const FigurePlan& plan, bool goes_on, Json* figure) {
     const fs::path folder = reproduction_.folder() / plan.name;
-    const uintmax_t size = SizeOf(folder);
+    const uint64_t size = FolderSize(folder);
     const SteadyClock::time_point began = SteadyClock::now();
     FigureRun ran;
     int code = 0;
@@ -217,7 +208,7 @@ class Reproducer {
     took["finished"] = UtcNowText();
     took["seconds"] = took["seconds"].get<double>() +
                       std::chrono::duration<double>(SteadyClock::now() - began).count();
-    took["bytes"] = took["bytes"].get<double>() + static_cast<double>(SizeOf(folder) - size);
+    took["bytes"] = took["bytes"].get<double>() + static_cast<double>(FolderSize(folder) - size);
     return code;
   }
 
@@ -240,7 +231,6 @@ class Reproducer {
     std::error_code ignored;
     const fs::path picture = plots / (name + ".png");
     if (fs::exists(picture, ignored)) (*figure)["picture"] = picture.string();
-    (*figure)["status"] = kFigureWhole;
     if (drawn && is_judged) return 0;
     Fail("it could not be drawn and judged", figure);
     return kFailed;

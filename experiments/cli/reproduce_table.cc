@@ -11,7 +11,6 @@
 
 #include "experiments/analysis/table_text.h"
 #include "experiments/cli/reproduction.h"
-#include "experiments/launch/records_size.h"
 
 namespace cosched {
 namespace {

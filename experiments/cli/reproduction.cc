@@ -1,6 +1,8 @@
 #include "experiments/cli/reproduction.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 
 #include <algorithm>
 #include <fstream>
@@ -8,6 +10,7 @@
 #include <utility>
 
 #include "engine/base/cpu_description.h"
+#include "engine/base/unique_fd.h"
 #include "experiments/config/option_refusal.h"
 #include "experiments/launch/build_info.h"
 #include "experiments/launch/plots.h"
@@ -105,7 +108,62 @@ Data Unjudged(const Data& claims, const std::string& why_not) {
 }
 
 std::string ReproduceCommand(const std::string& name, bool quick) {
-  return fmt::format("build/cosched reproduce {}{}", name, quick ? " --quick" : "");
+  return fmt::format("{} reproduce {}{}", IsInstalled() ? "cosched" : "build/cosched", name,
+                     quick ? " --quick" : "");
+}
+
+// change(path) of the paths in a figure: of its run's folder and of its picture.
+template <typename Change>
+void ChangePaths(Data* figure, const Change& change) {
+  if ((*figure)["picture"].is_string())
+    (*figure)["picture"] = change((*figure)["picture"].get<std::string>());
+  Data& took = (*figure)["took"];
+  if (took.is_object()) took["run"] = change(took["run"].get<std::string>());
+}
+
+// In the file they are relative to its folder, which may be moved, and be reached from anywhere.
+std::string InFile(const fs::path& path, const fs::path& folder) {
+  return fs::absolute(path).lexically_proximate(fs::absolute(folder)).generic_string();
+}
+
+std::string FromFile(const fs::path& path, const fs::path& folder) {
+  return (path.is_absolute() ? path : (folder / path).lexically_normal()).string();
+}
+
+// In the place of the one of that name and mode, or by name.
+void Insert(Data figure, Data* figures) {
+  const std::string name = figure["name"];
+  const bool quick = figure["quick"];
+  for (Data& other : *figures) {
+    if (IsOf(other, name, quick)) {
+      other = std::move(figure);
+      return;
+    }
+  }
+  figures->push_back(std::move(figure));
+  std::sort(figures->begin(), figures->end(), [](const Data& a, const Data& b) {
+    const auto key = [](const Data& one) {
+      return std::pair(one["name"].get<std::string>(), one["quick"].get<bool>());
+    };
+    return key(a) < key(b);
+  });
+}
+
+fs::path FileIn(const fs::path& folder) { return folder / "reproduce.json"; }
+
+// Those that are kept in the folder. Throws InputError if the file is of another format.
+Data ReadKept(const fs::path& folder) {
+  const fs::path file = FileIn(folder);
+  std::error_code ignored;
+  if (!fs::exists(file, ignored)) return Data::array();
+  Data kept = ReadData(file);
+  if (!kept.is_object() || kept.value("schema", "") != kReproduceSchema ||
+      kept.value("version", 0) != kReproduceVersion)
+    RefuseOption("--out", fmt::format("{} is not of this cosched", file.string()),
+                 fmt::format("a folder without it, or with one of version {}", kReproduceVersion));
+  for (Data& figure : kept["figures"])
+    ChangePaths(&figure, [&](const std::string& path) { return FromFile(path, folder); });
+  return kept["figures"];
 }
 
 }  // namespace
@@ -113,17 +171,8 @@ std::string ReproduceCommand(const std::string& name, bool quick) {
 Reproduction::Reproduction(fs::path folder, const Topology& topology)
     : folder_(std::move(folder)),
       machine_(MachineOf(topology)),
-      reference_(ReadData(FindTreeFile("experiments/figures/times.json"))) {
-  const fs::path file = folder_ / "reproduce.json";
-  std::error_code ignored;
-  if (!fs::exists(file, ignored)) return;
-  const Data kept = ReadData(file);
-  if (!kept.is_object() || kept.value("schema", "") != kReproduceSchema ||
-      kept.value("version", 0) != kReproduceVersion)
-    RefuseOption("--out", fmt::format("{} is not of this cosched", file.string()),
-                 fmt::format("a folder without it, or with one of version {}", kReproduceVersion));
-  figures_ = kept["figures"];
-}
+      figures_(ReadKept(folder_)),
+      reference_(ReadData(FindTreeFile("experiments/figures/times.json"))) {}
 
 Data Reproduction::Planned(const FigurePlan& plan, bool quick) const {
   const EarlierRun here = EarlierOf(Find(plan.name, quick), plan.hash);
@@ -153,28 +202,29 @@ const Data* Reproduction::Find(const std::string& name, bool quick) const {
 }
 
 void Reproduction::Put(Data figure) {
-  const std::string name = figure["name"];
-  const bool quick = figure["quick"];
-  for (Data& other : figures_) {
-    if (IsOf(other, name, quick)) {
-      other = std::move(figure);
-      return;
-    }
-  }
-  figures_.push_back(std::move(figure));
-  std::sort(figures_.begin(), figures_.end(), [](const Data& a, const Data& b) {
-    const auto key = [](const Data& one) {
-      return std::pair(one["name"].get<std::string>(), one["quick"].get<bool>());
-    };
-    return key(a) < key(b);
-  });
+  // What is only planned here another process may have, or get, before.
+  if (figure["status"] != kFigurePlanned) put_.emplace(figure["name"], figure["quick"]);
+  Insert(std::move(figure), &figures_);
 }
 
-void Reproduction::Save() const {
+// Another process may reproduce other figures into the same folder.
+void Reproduction::ReadOthers() {
+  for (Data& other : ReadKept(folder_)) {
+    if (!put_.contains({other["name"], other["quick"]})) Insert(std::move(other), &figures_);
+  }
+}
+
+void Reproduction::Save() {
   std::error_code ignored;
   fs::create_directories(folder_, ignored);
+  const UniqueFd folder(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder) flock(folder.get(), LOCK_EX);  // For milliseconds.
+  ReadOthers();
   const Data json = Json(figures_);
-  WriteFileWhole(folder_ / "reproduce.json", json.dump(1) + "\n");
+  Data in_file = json;
+  for (Data& figure : in_file["figures"])
+    ChangePaths(&figure, [this](const std::string& path) { return InFile(path, folder_); });
+  WriteFileWhole(FileIn(folder_), in_file.dump(1) + "\n");
   WriteFileWhole(page(), ReproductionPage(json, folder_));
 }
 
@@ -195,7 +245,8 @@ Data Reproduction::Json(const Data& figures) const {
             {"hold", counts.hold},
             {"direction_only", counts.direction_only},
             {"do_not_hold", counts.fail},
-            {"not_supported_here", counts.not_here}}},
+            {"not_supported_here", counts.not_here},
+            {"not_judged", counts.not_judged}}},
           {"figures", figures}};
 }
 
@@ -203,13 +254,14 @@ VerdictCounts CountVerdicts(const Data& figures) {
   VerdictCounts counts;
   for (const Data& figure : figures) {
     for (const Data& claim : figure["claims"]) {
-      const std::string verdict = claim["verdict"].is_null() ? kNotSupported : claim["verdict"];
+      const std::string verdict = claim["verdict"].is_null() ? "" : claim["verdict"];
       const bool holds = verdict == "holds";
       ++counts.all;
       counts.hold += holds;
       counts.direction_only += holds && claim["checks"] != "";
       counts.fail += verdict == "does not hold";
       counts.not_here += verdict == kNotSupported;
+      counts.not_judged += verdict.empty();
     }
   }
   return counts;

@@ -6,7 +6,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/base/topology.h"
@@ -40,8 +42,8 @@ class Reproduction {
   // As it is kept; null if there is none of that name and mode.
   const nlohmann::ordered_json* Find(const std::string& name, bool quick) const;
   void Put(nlohmann::ordered_json figure);
-  // Writes both files. Throws OutputError.
-  void Save() const;
+  // Writes both files, with what another process has put there meanwhile. Throws OutputError.
+  void Save();
 
   const std::filesystem::path& folder() const { return folder_; }
   std::filesystem::path page() const { return folder_ / "reproduce.html"; }
@@ -49,15 +51,18 @@ class Reproduction {
   nlohmann::ordered_json Json(const nlohmann::ordered_json& figures) const;
 
  private:
+  void ReadOthers();
+
   std::filesystem::path folder_;
+  std::set<std::pair<std::string, bool>> put_;  // Names and modes of those that this process put.
   nlohmann::ordered_json machine_;
   nlohmann::ordered_json figures_ = nlohmann::ordered_json::array();
   nlohmann::ordered_json reference_;  // times.json.
 };
 
-// Of claims, by verdict; those that are not judged count as not supported.
+// Of claims, by verdict. not_judged: of figures that have not run, or failed.
 struct VerdictCounts {
-  int all = 0, hold = 0, direction_only = 0, fail = 0, not_here = 0;
+  int all = 0, hold = 0, direction_only = 0, fail = 0, not_here = 0, not_judged = 0;
 };
 VerdictCounts CountVerdicts(const nlohmann::ordered_json& figures);
 

@@ -16,7 +16,6 @@
 #include "experiments/analysis/comparison.h"
 #include "experiments/analysis/comparison_json.h"
 #include "experiments/analysis/sweep_table.h"
-#include "experiments/analysis/table_text.h"
 #include "experiments/analysis/trial_metric.h"
 #include "experiments/cli/gate_results.h"
 #include "experiments/cli/json_output.h"

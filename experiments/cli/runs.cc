@@ -108,6 +108,8 @@ void RemoveStored(const RunsArguments& arguments) {
   std::vector<StoredRun> runs;
   for (const std::string& run : arguments.runs) {
     runs.push_back(ReadStoredRun(run));
+    if (const auto sweep = SweepOf(run))
+      RefuseOption("RUN", run + " is a point of a sweep", "its run, " + sweep->string());
     if (IsRunning(run)) RefuseOption("RUN", run + " is running", "a run that is over");
   }
   for (const StoredRun& run : runs) {

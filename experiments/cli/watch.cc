@@ -9,6 +9,7 @@
 #include <string>
 
 #include "engine/base/error.h"
+#include "experiments/cli/typed_option.h"
 #include "experiments/os/exit_code.h"
 #include "experiments/os/interrupt.h"
 #include "experiments/watch/frame.h"
@@ -54,7 +55,7 @@ void AddWatchCommand(CLI::App& app, int* exit_code) {
       "newest)");
   command->add_option("--results", arguments->results, "Where runs are")->capture_default_str();
   command->add_option("--cell", arguments->cell, "The cell to look at, from 1 as it shows them");
-  command->add_option("--at", arguments->at, "The second of the cell to look at");
+  AddNumber(command, "--at", &arguments->at, 0, 1e12, "The second of the cell to look at");
   command->add_flag("--once", arguments->once,
                     "Print what is seen now, once, and end; as it does where there is no terminal");
   command->callback([arguments, exit_code] { *exit_code = WatchOrPrint(*arguments); });

@@ -1,6 +1,7 @@
 #pragma once
-// Input that is right, and that this machine can't follow: it lacks rights, programs or cores. Thrown where
-// experiments are read; `cosched reproduce` leaves such figures out, all others treat it as bad input.
+// Input that is right, and that this machine can't follow: it lacks rights, programs or cores. Thrown
+// where experiments are read, on any thread; `cosched reproduce` leaves such figures out, all others
+// treat it as bad input.
 
 #include <string>
 #include <string_view>

@@ -21,6 +21,7 @@
 #include "experiments/launch/trial_rounds.h"
 #include "experiments/os/interrupt.h"
 #include "experiments/os/realtime.h"
+#include "experiments/records/cell_file.h"
 
 namespace cosched {
 namespace {
@@ -63,7 +64,7 @@ std::optional<std::filesystem::file_time_type> WholeSince(const std::filesystem:
   const std::filesystem::path point = PointFolder(run, sweep.points[cell.point]);
   std::error_code error;
   const auto time =
-      std::filesystem::last_write_time(CellFolder(point, cell.key) / "cell.json", error);
+      std::filesystem::last_write_time(CellFolder(point, cell.key) / kCellFileName, error);
   return error ? std::nullopt : std::optional(time);
 }
 

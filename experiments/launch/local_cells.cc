@@ -10,7 +10,6 @@
 #include <thread>
 
 #include "engine/base/thread_start.h"
-#include "experiments/launch/plots.h"
 #include "experiments/launch/progress.h"
 #include "experiments/os/interrupt.h"
 #include "experiments/os/this_binary.h"

@@ -16,6 +16,10 @@ namespace {
 constexpr const char* kNoScript =
     "no plots: plots/{}.py is neither where cosched is installed nor in the source tree\n";
 
+std::filesystem::path InstalledTree() {
+  return ThisBinary().parent_path().parent_path() / "share/cosched";
+}
+
 }  // namespace
 
 std::vector<std::string> PythonCandidates() {
@@ -34,13 +38,17 @@ std::string FindPython() {
   return "";
 }
 
+bool IsInstalled() {
+  std::error_code ignored;
+  return std::filesystem::exists(InstalledTree(), ignored);
+}
+
 std::filesystem::path FindTreeFile(const std::string& path) {
   const std::filesystem::path folder = ThisBinary().parent_path();
-  const std::filesystem::path installed = folder.parent_path() / "share/cosched";
   std::error_code ignored;
-  std::vector<std::filesystem::path> roots = {installed};
+  std::vector<std::filesystem::path> roots = {InstalledTree()};
   // Where it is installed, nothing of the tree that it was built from is mixed in.
-  if (!std::filesystem::exists(installed, ignored))
+  if (!IsInstalled())
     roots = {std::filesystem::path(GetBuildInfo().source_dir), folder, folder.parent_path()};
   for (const std::filesystem::path& root : roots) {
     if (std::filesystem::exists(root / path, ignored)) return root / path;
@@ -49,9 +57,12 @@ std::filesystem::path FindTreeFile(const std::string& path) {
 }
 
 bool DrawPlots(const std::filesystem::path& run) {
-  if (PointFolders(run) == std::vector{run}) return DrawWith("plot_all", run);
-  const std::string name = std::filesystem::absolute(run).parent_path().filename().string();
-  return DrawWith(FindTreeFile("plots/" + name + ".py").empty() ? "sweep" : name, run);
+  if (!IsSweep(run)) return DrawWith("plot_all", run);
+  const auto manifest = ReadManifest(run).value_or(nlohmann::ordered_json::object());
+  const auto experiment = manifest.value("experiment", nlohmann::ordered_json::object());
+  const std::string name = experiment.value("name", "");
+  const bool is_figure = !name.empty() && !FindTreeFile("plots/expected/" + name + ".json").empty();
+  return DrawWith(is_figure ? name : "sweep", run);
 }
 
 bool DrawWith(const std::string& name, const std::filesystem::path& run) {

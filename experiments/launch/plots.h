@@ -19,8 +19,11 @@ bool CanDraw(const std::string& python);
 // its folder; else in the tree that it was built from, or beside the binary. Empty if there is none.
 std::filesystem::path FindTreeFile(const std::string& path);
 
-// Runs plots/plot_all.py on a run, plots/<experiment>.py on a sweep, or plots/sweep.py if it has
-// none; it prints the paths of what it drew. False, with the reason on stderr, if it can't or fails.
+// Whether this binary is an installed one, with its tree in share/cosched.
+bool IsInstalled();
+
+// Runs plots/plot_all.py on a run; on a sweep that of its figure, plots/<experiment>.py, or
+// plots/sweep.py if it is none; it prints the paths of what it drew. False, with the reason on stderr, if it can't or fails.
 bool DrawPlots(const std::filesystem::path& run);
 
 // The same with plots/<script>.py.

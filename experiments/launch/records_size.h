@@ -1,7 +1,8 @@
 #pragma once
 // How much the records of a run will be, foreseen from its traces, so that nobody finds out when
 // the disk is full. `cosched run` tells it before a run that would write more than kLargeRecords.
-// Estimates: within a factor of two where the speed of programs is known. Pure.
+// Estimates: within a factor of two where the speed of programs is known. Pure, but for
+// FreeSpace().
 
 #include <cstdint>
 #include <filesystem>

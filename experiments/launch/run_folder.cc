@@ -119,13 +119,18 @@ UniqueFd Opened(const std::filesystem::path& folder) {
   return UniqueFd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
+// A file system without such locks refuses none: there nobody can tell who runs what.
+bool IsRefused(const UniqueFd& fd, int kind) {
+  return flock(fd.get(), kind | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
 // Empty if another process runs it. One that only looks (IsHeld) has it for microseconds, and the
 // kernel would wait for a run's lock as well. So it is asked again.
 UniqueFd Lock(const std::filesystem::path& folder) {
   UniqueFd fd = Opened(folder);
   const auto until = std::chrono::steady_clock::now() + kLongestLook;
-  while (fd && flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-    const bool runs = flock(fd.get(), LOCK_SH | LOCK_NB) != 0;
+  while (fd && IsRefused(fd, LOCK_EX)) {
+    const bool runs = IsRefused(fd, LOCK_SH);
     if (runs || std::chrono::steady_clock::now() > until) return {};
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
@@ -180,7 +185,7 @@ std::vector<std::string> DifferencesOf(const std::filesystem::path& run, const S
 // The manifests of a run: its own, and of a sweep those of the points.
 std::vector<std::filesystem::path> ManifestFolders(const std::filesystem::path& run) {
   std::vector<std::filesystem::path> folders = PointFolders(run);
-  if (folders != std::vector{run}) folders.push_back(run);
+  if (IsSweep(run)) folders.push_back(run);
   return folders;
 }
 
@@ -327,8 +332,8 @@ bool IsRunning(const std::filesystem::path& run) {
 
 // Two who ask do not see each other.
 bool IsHeld(const std::filesystem::path& run) {
-  const UniqueFd fd = Opened(run);
-  return fd && flock(fd.get(), LOCK_SH | LOCK_NB) != 0;
+  const UniqueFd fd = Opened(SweepOf(run).value_or(run));
+  return fd && IsRefused(fd, LOCK_SH);
 }
 
 std::vector<std::filesystem::path> UnfinishedRuns(const std::filesystem::path& results,

@@ -19,13 +19,6 @@ std::string_view ToString(Actuation actuation) {
   return actuation == Actuation::kDirect ? "direct" : "runtime";
 }
 
-std::optional<Actuation> ParseActuation(std::string_view text) {
-  for (const Actuation actuation : {Actuation::kDirect, Actuation::kRuntime}) {
-    if (text == ToString(actuation)) return actuation;
-  }
-  return std::nullopt;
-}
-
 std::string_view ToString(Client client) {
   switch (client) {
     case Client::kOn: return "on";

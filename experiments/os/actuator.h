@@ -28,8 +28,7 @@ enum class Actuation {
 };
 
 std::string_view ToString(Actuation actuation);  // "direct", "runtime"
-std::optional<Actuation> ParseActuation(std::string_view text);
-std::string_view ToString(Client client);  // "on", "off", "halving"
+std::string_view ToString(Client client);        // "on", "off", "halving"
 std::optional<Client> ParseClient(std::string_view text);
 std::string_view ToString(Actuator actuator);  // "affinity", "cpuset", "quota"
 std::optional<Actuator> ParseActuator(std::string_view text);

@@ -29,7 +29,6 @@ struct PoolThread {
   int index;
 };
 std::optional<PoolThread> ParsePoolThread(std::string_view name);  // nullopt: another thread.
-inline bool IsComputeThreadName(std::string_view name) { return ParsePoolThread(name).has_value(); }
 
 class ProcessSampler {
  public:

@@ -1,9 +1,7 @@
 #include "experiments/records/decision_log.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
-#include <sstream>
 
 #include "policies/event_text.h"
 
@@ -17,14 +15,8 @@ double WrittenMicroseconds(Duration duration) {
 // The jobs of an allocation whose cores change; a rejected job has nothing to settle.
 std::set<JobId> JobsToSettle(const std::string& allocation) {
   std::set<JobId> jobs;
-  std::istringstream words(allocation);
-  for (std::string word; words >> word;) {
-    int64_t id = 0;
-    const size_t equals = word.find('=');
-    if (equals == std::string::npos || word.substr(equals + 1) == kRejectText) continue;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + equals, id);
-    if (error == std::errc() && end == word.data() + equals) jobs.insert(JobId{id});
-  }
+  for (const auto& [job, what] : ParseAllocation(allocation))
+    if (what != kRejectText) jobs.insert(job);
   return jobs;
 }
 

@@ -1,6 +1,7 @@
 #include "experiments/records/manifest_file.h"
 
 #include <fstream>
+#include <system_error>
 #include <utility>
 
 namespace cosched {
@@ -27,6 +28,18 @@ std::vector<std::filesystem::path> PointFolders(const std::filesystem::path& run
   std::vector<std::filesystem::path> folders;
   for (SweepPointFolder& point : SweepPointFolders(run)) folders.push_back(std::move(point.folder));
   return folders;
+}
+
+bool IsSweep(const std::filesystem::path& run) { return PointFolders(run) != std::vector{run}; }
+
+std::optional<std::filesystem::path> SweepOf(const std::filesystem::path& point) {
+  std::error_code error;
+  const std::filesystem::path whole = std::filesystem::weakly_canonical(point, error);
+  if (error || !whole.has_parent_path()) return std::nullopt;
+  const std::filesystem::path parent = whole.parent_path();
+  for (const std::filesystem::path& other : PointFolders(parent))
+    if (other == whole) return parent;
+  return std::nullopt;
 }
 
 }  // namespace cosched

@@ -22,5 +22,9 @@ struct SweepPointFolder {
 std::vector<SweepPointFolder> SweepPointFolders(const std::filesystem::path& run);
 // Their folders alone.
 std::vector<std::filesystem::path> PointFolders(const std::filesystem::path& run);
+// Whether it has points that are not itself.
+bool IsSweep(const std::filesystem::path& run);
+// The sweep that has this folder as a point; nothing if there is none.
+std::optional<std::filesystem::path> SweepOf(const std::filesystem::path& point);
 
 }  // namespace cosched

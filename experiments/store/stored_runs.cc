@@ -10,6 +10,7 @@
 #include "engine/base/error.h"
 #include "experiments/analysis/metrics.h"
 #include "experiments/launch/run_folder.h"
+#include "experiments/os/folder_size.h"
 #include "experiments/records/cell_file.h"
 #include "experiments/records/manifest_file.h"
 
@@ -34,19 +35,29 @@ std::string ShortCommit(const std::string& commit) {
   return commit.substr(0, kLetters) + (commit.ends_with("-dirty") ? "+" : "");
 }
 
-int64_t BytesOf(const fs::path& folder) {
-  int64_t bytes = 0;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder, error)) {
-    std::error_code ignored;
-    if (entry.is_regular_file(ignored)) bytes += static_cast<int64_t>(entry.file_size(ignored));
+// One whose file is damaged says nothing good of itself.
+bool HasFailed(const fs::path& cell) {
+  try {
+    return ReadCellFile(cell).status == "failed";
+  } catch (const InputError&) {
+    return true;
   }
-  return bytes;
 }
 
 void CountCells(const fs::path& point, StoredRun* run) {
-  for (const CellKey& key : WholeCells(point)) {
-    ++(ReadCellFile(CellFolder(point, key)).status == "failed" ? run->failed : run->done);
+  for (const CellKey& key : WholeCells(point))
+    ++(HasFailed(CellFolder(point, key)) ? run->failed : run->done);
+}
+
+// Others must not be kept from being listed.
+StoredRun ReadOrDamaged(const fs::path& path) {
+  try {
+    return ReadStoredRun(path);
+  } catch (const InputError&) {
+    return {.path = path,
+            .experiment = path.parent_path().filename().string(),
+            .status = "damaged",
+            .bytes = static_cast<int64_t>(FolderSize(path))};
   }
 }
 
@@ -56,7 +67,11 @@ StoredRun ReadStoredRun(const fs::path& path) {
   const std::optional<Json> manifest = ReadManifest(path);
   if (!manifest)
     throw InputError({.file = path.string(),
-                      .problem = "is no run: it has no manifest.json",
+                      .problem = "is no run: it has no manifest.json that can be read",
+                      .allowed = "a folder results/<experiment>/<run>"});
+  if (!manifest->contains("format") || !manifest->contains("experiment"))
+    throw InputError({.file = path.string(),
+                      .problem = "is no run: its manifest.json is not of cosched",
                       .allowed = "a folder results/<experiment>/<run>"});
   const Json experiment = ObjectOf(*manifest, "experiment"), host = ObjectOf(*manifest, "host");
   StoredRun run{.path = path,
@@ -68,7 +83,7 @@ StoredRun ReadStoredRun(const fs::path& path) {
                 .cpu = TextOf(host, "cpu"),
                 .commit = ShortCommit(TextOf(ObjectOf(*manifest, "build"), "git_commit")),
                 .command_line = TextOf(*manifest, "command_line"),
-                .bytes = BytesOf(path)};
+                .bytes = static_cast<int64_t>(FolderSize(path))};
   if (const std::optional<CpuSet> cpus = CpuSet::Parse(TextOf(host, "cpus")))
     run.cores = cpus->Count();
   if (const auto cells = manifest->find("cells");
@@ -90,7 +105,7 @@ std::vector<StoredRun> StoredRuns(const fs::path& results) {
   for (const fs::directory_entry& experiment : fs::directory_iterator(results, error)) {
     std::error_code inner;
     for (const fs::directory_entry& run : fs::directory_iterator(experiment.path(), inner)) {
-      if (fs::exists(run.path() / kManifestName, inner)) runs.push_back(ReadStoredRun(run.path()));
+      if (fs::exists(run.path() / kManifestName, inner)) runs.push_back(ReadOrDamaged(run.path()));
     }
   }
   std::ranges::sort(runs, [](const StoredRun& a, const StoredRun& b) {

@@ -15,7 +15,9 @@ struct StoredRun {
   std::string experiment;
   std::string started;   // "2026-11-28T09:35:40Z"; "" as below.
   std::string finished;  // "": it is not over, or its manifest does not say.
-  std::string status;    // "done", "failed", "running", or "stopped": not over, and nobody runs it.
+  // "done", "failed", "running", "stopped": not over, and nobody runs it, or "damaged": its manifest
+  // can't be read, and nothing else is known.
+  std::string status;
   std::string backend;
   std::string cpu;
   int cores = 0;       // Of the machine, that cosched might use.
@@ -27,7 +29,7 @@ struct StoredRun {
   int64_t bytes = 0;  // On the disk, plots too.
 };
 
-// Of one run's folder. Throws InputError if it has no manifest that can be read.
+// Of one run's folder. Throws InputError if it has no manifest of cosched's that can be read.
 StoredRun ReadStoredRun(const std::filesystem::path& run);
 
 // All below `results`, the latest first.

@@ -1,11 +1,24 @@
 #include "experiments/watch/cell_follower.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <system_error>
 #include <utility>
 
 #include "engine/base/error.h"
 
 namespace cosched {
+namespace {
+
+// Nothing if there is none.
+std::optional<FolderId> IdOf(const std::filesystem::path& folder) {
+  struct statx of = {};
+  if (statx(AT_FDCWD, folder.c_str(), 0, STATX_INO | STATX_BTIME, &of) != 0) return std::nullopt;
+  return FolderId{of.stx_ino, of.stx_btime.tv_sec * 1'000'000'000 + of.stx_btime.tv_nsec};
+}
+
+}  // namespace
 
 CellFollower::CellFollower(std::filesystem::path run, CellKey key, bool runs)
     : run_(std::move(run)), key_(std::move(key)), runs_(runs) {
@@ -20,8 +33,8 @@ bool CellFollower::IsWhole() const {
 }
 
 template <typename Row, typename... Members>
-bool CellFollower::Read(Table<Row>* table, Members... wanted) {
-  if (table->given_up) return false;
+void CellFollower::Read(Table<Row>* table, Members... wanted) {
+  if (table->given_up) return;
   try {
     if (!table->reader) {
       const std::filesystem::path folder =
@@ -29,21 +42,18 @@ bool CellFollower::Read(Table<Row>* table, Members... wanted) {
       std::error_code ignored;
       if (runs_ && !std::filesystem::exists(folder / Row::kFile, ignored)) {
         compressed_ = compressed_ || HasTable<Row>(folder);
-        return false;
+        return;
       }
-      if (!runs_ && !HasTable<Row>(folder)) return false;
+      if (!runs_ && !HasTable<Row>(folder)) return;
       table->reader = std::make_unique<RowReader<Row>>(runs_ ? Growth::kGoesOn : Growth::kOver,
                                                        folder, wanted...);
     }
-    bool some = false;
-    for (; const Row* row = table->reader->Next(); some = true) story_.Add(*row);
-    return some;
+    while (const Row* row = table->reader->Next()) story_.Add(*row);
   } catch (const InputError& error) {
     // Of a table that was made just now not even the header need be there.
-    if (runs_ && !table->reader) return false;
+    if (runs_ && !table->reader) return;
     table->given_up = true;
     problem_ = error.what();
-    return false;
   }
 }
 
@@ -52,41 +62,52 @@ std::string CellFollower::Problem() const {
   return "its records are compressed: what happened shows once the cell is over";
 }
 
-bool CellFollower::ReadAll() {
-  bool some = Read(&grants_, &GrantRow::time, &GrantRow::job_id, &GrantRow::kind, &GrantRow::cores,
-                   &GrantRow::threads, &GrantRow::amount);
-  some |= Read(&submitted_, &SubmittedRow::job_id, &SubmittedRow::workload, &SubmittedRow::steps,
-               &SubmittedRow::serves);
-  some |= Read(&samples_, &SampleRow::time, &SampleRow::job_id, &SampleRow::granted_cores,
-               &SampleRow::granted, &SampleRow::runnable_threads, &SampleRow::steps,
-               &SampleRow::images, &SampleRow::amount);
-  some |= Read(&decisions_, &DecisionRow::decision, &DecisionRow::time, &DecisionRow::event,
-               &DecisionRow::allocation);
-  some |=
-      Read(&requests_, &RequestRow::job_id, &RequestRow::service, &RequestRow::scheduled,
-           &RequestRow::sent, &RequestRow::dispatched, &RequestRow::finished, &RequestRow::state);
-  some |=
-      Read(&queues_, &QueueRow::time, &QueueRow::service, &QueueRow::queued, &QueueRow::in_flight);
-  some |= Read(&jobs_, &JobRow::job_id, &JobRow::workload, &JobRow::submission_time,
-               &JobRow::starting_time, &JobRow::finish_time, &JobRow::allocated_resources,
-               &JobRow::threads, &JobRow::state, &JobRow::steps);
-  return some;
+void CellFollower::ReadAll() {
+  Read(&tables_.grants, &GrantRow::time, &GrantRow::job_id, &GrantRow::kind, &GrantRow::cores,
+       &GrantRow::threads, &GrantRow::amount);
+  Read(&tables_.submitted, &SubmittedRow::job_id, &SubmittedRow::workload, &SubmittedRow::steps,
+       &SubmittedRow::serves);
+  Read(&tables_.samples, &SampleRow::time, &SampleRow::job_id, &SampleRow::granted_cores,
+       &SampleRow::granted, &SampleRow::runnable_threads, &SampleRow::steps, &SampleRow::images,
+       &SampleRow::amount);
+  Read(&tables_.decisions, &DecisionRow::decision, &DecisionRow::time, &DecisionRow::event,
+       &DecisionRow::allocation);
+  Read(&tables_.requests, &RequestRow::job_id, &RequestRow::service, &RequestRow::scheduled,
+       &RequestRow::sent, &RequestRow::dispatched, &RequestRow::finished, &RequestRow::state);
+  Read(&tables_.queues, &QueueRow::time, &QueueRow::service, &QueueRow::queued,
+       &QueueRow::in_flight);
+  Read(&tables_.jobs, &JobRow::job_id, &JobRow::workload, &JobRow::submission_time,
+       &JobRow::starting_time, &JobRow::finish_time, &JobRow::allocated_resources, &JobRow::threads,
+       &JobRow::state, &JobRow::steps);
 }
 
-bool CellFollower::Refresh() {
-  if (file_) return false;
+// Who runs a cell anew makes its folder anew; in the files that are open here nothing would come any
+// more.
+void CellFollower::ForgetEarlierAttempt() {
+  const std::optional<FolderId> now = IdOf(PartialFolder(run_, key_));
+  if (!now || now == folder_) return;
+  if (folder_) {
+    story_ = {};
+    tables_ = {};
+    problem_.clear();
+  }
+  folder_ = now;
+}
+
+void CellFollower::Refresh() {
+  if (file_) return;
+  if (runs_) ForgetEarlierAttempt();
   // Asked first: once it is whole, no row comes after those that are read now.
   const bool whole = IsWhole();
-  bool some = ReadAll();
-  if (!whole) return some;
-  if (std::exchange(runs_, false)) some |= ReadAll();  // Tables that were not opened.
+  ReadAll();
+  if (!whole) return;
+  if (std::exchange(runs_, false)) ReadAll();  // Tables that were not opened.
   try {
     file_ = ReadCellFile(CellFolder(run_, key_));
     story_.SetWhole();
   } catch (const InputError& error) {
     problem_ = error.what();
   }
-  return true;
 }
 
 }  // namespace cosched

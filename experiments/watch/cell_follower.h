@@ -2,6 +2,7 @@
 // Reads the records of one cell as they grow, each row once, into its CellStory. A cell that is over
 // is read in one go. Used by `cosched watch` on one thread.
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -13,15 +14,23 @@
 
 namespace cosched {
 
+// Of a folder that was made anew, the number may be the old one's, but never the time.
+struct FolderId {
+  uint64_t number = 0;
+  int64_t made_ns = 0;
+  bool operator==(const FolderId&) const = default;
+};
+
 class CellFollower {
  public:
   // runs: it is being recorded in its ".partial" folder; `run` is that of its point, if it has one.
   CellFollower(std::filesystem::path run, CellKey key, bool runs);
 
-  // Takes in what has been written since. True if there was any.
-  bool Refresh();
+  // Takes in what has been written since; from the start where the cell is run anew.
+  void Refresh();
 
   const CellKey& key() const { return key_; }
+  const std::filesystem::path& run() const { return run_; }
   const CellStory& Story() const { return story_; }
   // Once it is over, what became of it.
   const std::optional<CellFile>& File() const { return file_; }
@@ -35,9 +44,20 @@ class CellFollower {
     bool given_up = false;  // It can't be read.
   };
 
+  struct Tables {
+    Table<GrantRow> grants;
+    Table<SubmittedRow> submitted;
+    Table<SampleRow> samples;
+    Table<DecisionRow> decisions;
+    Table<RequestRow> requests;
+    Table<QueueRow> queues;
+    Table<JobRow> jobs;
+  };
+
   template <typename Row, typename... Members>
-  bool Read(Table<Row>* table, Members... wanted);
-  bool ReadAll();
+  void Read(Table<Row>* table, Members... wanted);
+  void ReadAll();
+  void ForgetEarlierAttempt();
   bool IsWhole() const;
 
   const std::filesystem::path run_;
@@ -47,13 +67,8 @@ class CellFollower {
   std::optional<CellFile> file_;
   std::string problem_;
   bool compressed_ = false;  // Tables that can't be read before they are whole.
-  Table<GrantRow> grants_;
-  Table<SubmittedRow> submitted_;
-  Table<SampleRow> samples_;
-  Table<DecisionRow> decisions_;
-  Table<RequestRow> requests_;
-  Table<QueueRow> queues_;
-  Table<JobRow> jobs_;
+  std::optional<FolderId> folder_;
+  Tables tables_;
 };
 
 }  // namespace cosched

@@ -19,13 +19,6 @@ constexpr size_t kMostLookedAt = 5000;
 // Decisions among which that of a grant is looked for.
 constexpr std::ptrdiff_t kLatest = 50;
 
-std::optional<int64_t> NumberIn(std::string_view text) {
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 // "job-arrived 3" in words.
 std::string EventWords(std::string_view event) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kOfJobs{
@@ -224,34 +217,29 @@ void CellStory::TellTenant(const StoryJob& job, double time, size_t most_waiting
 
 std::string CellStory::MovesOf(const StoryDecision& decision) const {
   std::string moves;
-  std::string_view rest = decision.allocation;
-  while (!rest.empty()) {
-    const std::string_view word = rest.substr(0, rest.find(' '));
-    rest.remove_prefix(std::min(rest.size(), word.size() + 1));
-    const size_t equals = word.find('=');
-    const std::optional<int64_t> id = NumberIn(word.substr(0, equals));
-    if (equals == std::string_view::npos || !id) continue;
+  for (const auto& [allocated, what] : ParseAllocation(decision.allocation)) {
+    const int64_t id = allocated.value;
     if (!moves.empty()) moves += "; ";
-    if (word.substr(equals + 1) == kRejectText) {
-      moves += fmt::format("job {} is rejected", *id);
+    if (what == kRejectText) {
+      moves += fmt::format("job {} is rejected", id);
       continue;
     }
-    const Wanted wanted = WantedIn(word.substr(equals + 1));
-    const StoryJob* const job = Find(*id);
+    const Wanted wanted = WantedIn(what);
+    const StoryJob* const job = Find(id);
     const Hold* before = nullptr;  // What it had until then.
     if (job != nullptr) {
       const auto at = std::ranges::lower_bound(job->holds, decision.time, {}, &Hold::time);
       if (at != job->holds.begin()) before = &*(at - 1);
     }
     if (wanted.amount == 0) {
-      moves += fmt::format("job {} pauses", *id);
+      moves += fmt::format("job {} pauses", id);
     } else if (before == nullptr || before->amount == 0) {
-      moves += fmt::format("job {} {} on {}", *id, before == nullptr ? "starts" : "goes on",
+      moves += fmt::format("job {} {} on {}", id, before == nullptr ? "starts" : "goes on",
                            wanted.where);
     } else if (before->amount == wanted.amount) {
-      moves += fmt::format("job {} moves to {}", *id, wanted.where);
+      moves += fmt::format("job {} moves to {}", id, wanted.where);
     } else {
-      moves += fmt::format("job {}: {} -> {} {}", *id, before->amount, wanted.amount,
+      moves += fmt::format("job {}: {} -> {} {}", id, before->amount, wanted.amount,
                            CoresWord(wanted.amount));
     }
   }

@@ -79,7 +79,7 @@ FrameLine Cells(const FrameSubject& subject) {
   std::string text = fmt::format("{} of {} done", subject.done, subject.cells);
   const char* const what = subject.status == "running" ? "running" : "not finished";
   if (subject.running > 0) text += fmt::format(", {} {}", subject.running, what);
-  text += fmt::format(", {} left", left);
+  text += fmt::format(", {}{} left", subject.at_most ? "at most " : "", left);
   if (subject.seconds_left) text += ", " + AboutTime(*subject.seconds_left);
   FrameLine line = {{"cells   ", FrameStyle::kHead},
                     {"[" + Bar(share, 20) + "]  " + text, FrameStyle::kPlain}};

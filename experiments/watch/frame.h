@@ -24,6 +24,7 @@ struct FrameSubject {
   std::string experiment, run;  // The run's folder by its last name.
   std::string status;           // As RunFollower has it.
   size_t cells = 0, done = 0, failed = 0, running = 0;
+  bool at_most = false;  // It may have trials enough before all of them.
   std::optional<double> seconds_left = {};
   // The cell that is looked at; 0 = there is none yet. From 1.
   size_t cell = 0;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
@@ -40,6 +39,13 @@ std::optional<CellKey> KeyOf(const std::string& text) {
   return key;
 }
 
+// trials = "until …".
+bool IsSequential(const Json& manifest) {
+  const auto experiment = manifest.find("experiment");
+  return experiment != manifest.end() && experiment->is_object() &&
+         experiment->value("trials", Json()).is_string();
+}
+
 bool Ended(const WatchedCell& cell) {
   return cell.state == CellState::kDone || cell.state == CellState::kFailed;
 }
@@ -53,6 +59,15 @@ std::filesystem::file_time_type TimeOf(const std::filesystem::path& file) {
 
 RunFollower::RunFollower(std::filesystem::path run) : path_(std::move(run)) {
   ReadManifest();
+  ReadCells();
+  Refresh(SteadyClock::now());
+}
+
+// In the order of now: a run that has trials enough needs no more.
+void RunFollower::ReadCells() {
+  cells_.clear();
+  ends_.clear();
+  latest_ended_.reset();
   for (const std::filesystem::path& point : PointFolders(path_)) {
     const std::optional<Json> manifest = cosched::ReadManifest(point);
     if (!manifest) continue;
@@ -62,8 +77,8 @@ RunFollower::RunFollower(std::filesystem::path run) : path_(std::move(run)) {
       cells_.push_back(
           {.key = *key, .run = point, .point = point == path_ ? "" : point.filename().string()});
     }
+    sequential_ |= IsSequential(*manifest);
   }
-  Refresh(SteadyClock::now());
 }
 
 void RunFollower::ReadManifest() {
@@ -119,7 +134,10 @@ void RunFollower::Look(size_t most_left) {
 
 void RunFollower::Refresh(SteadyClock::time_point now) {
   const bool changed = TimeOf(path_ / kManifestName) != manifest_time_;
-  if (changed) ReadManifest();
+  if (changed) {
+    ReadManifest();
+    ReadCells();
+  }
   if ((status_ == "running" || status_ == "stopped") && (changed || now >= next_lock_)) {
     status_ = IsHeld(path_) ? "running" : "stopped";
     next_lock_ = now + kBetweenLocks;

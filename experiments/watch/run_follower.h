@@ -46,11 +46,14 @@ class RunFollower {
   size_t Count(CellState state) const;
   // The cell that ended last; nullopt: none has.
   std::optional<size_t> LatestEnded() const { return latest_ended_; }
+  // It has trials until an interval is narrow, and may not need all of its cells.
+  bool MayStopEarlier() const { return sequential_ && status_ == "running"; }
   // Until all cells are done, by how fast the latest ones ended; nullopt: not known.
   std::optional<double> SecondsLeft() const;
 
  private:
   void ReadManifest();
+  void ReadCells();
   void Look(size_t most_left);
   bool IsRecorded(const WatchedCell& cell) const;  // It has begun and not ended.
   CellState StateOf(const WatchedCell& cell) const;
@@ -58,6 +61,7 @@ class RunFollower {
   const std::filesystem::path path_;
   std::string experiment_;
   std::string status_;
+  bool sequential_ = false;
   std::filesystem::file_time_type manifest_time_;
   std::vector<WatchedCell> cells_;
   std::optional<size_t> latest_ended_;

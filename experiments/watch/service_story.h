@@ -14,7 +14,7 @@ namespace cosched {
 // Rates and means are of that many seconds.
 inline constexpr double kSpeedWindow_s = 2;
 
-// How many of these, which ascend, have come by then, and not before `from`.
+// How many of these, which ascend, have come by then.
 size_t CountUntil(const std::vector<double>& times, double until);
 // Rows come nearly by time.
 void InsertByTime(double time, std::vector<double>* times);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "experiments/config/option_refusal.h"
@@ -69,11 +68,22 @@ void WatchSession::Follow() {
 }
 
 void WatchSession::Refresh(SteadyClock::time_point now) {
+  const size_t cells = run_.Cells().size();
   run_.Refresh(now);
+  if (cell_ && run_.Cells().size() != cells) FindCellAgain();
   if (cell_) cell_->Refresh();
   if (follows_ || !cell_) Follow();
   Play(now);
   refreshed_ = now;
+}
+
+// Fewer cells are left once a run has trials enough.
+void WatchSession::FindCellAgain() {
+  const auto found = std::ranges::find_if(run_.Cells(), [this](const WatchedCell& cell) {
+    return cell.key == cell_->key() && cell.run == cell_->run();
+  });
+  if (found == run_.Cells().end()) return cell_.reset();
+  index_ = static_cast<size_t>(found - run_.Cells().begin());
 }
 
 void WatchSession::Play(SteadyClock::time_point now) {
@@ -94,7 +104,7 @@ void WatchSession::MoveTime(double by_s) {
   if (*time_ < End()) return;
   speed_.reset();
   time_.reset();
-  follows_ = follows_ || CellRuns();
+  follows_ = CellRuns();
 }
 
 void WatchSession::ChangeCell(int by) {
@@ -168,7 +178,7 @@ void WatchSession::ChooseCell(size_t number) {
 
 void WatchSession::ChooseTime(double seconds) {
   if (!cell_) RefuseOption("--at", "no cell has records yet", "seconds of a cell");
-  if (seconds < 0 || seconds > End())
+  if (!(seconds >= 0 && seconds <= End()))
     RefuseOption("--at", fmt::format("the cell has no second {:g}", seconds),
                  fmt::format("0 to {:.6f}", End()));
   follows_ = false;
@@ -207,6 +217,7 @@ Frame WatchSession::Draw(int columns, int rows) const {
                        .done = run_.Count(CellState::kDone),
                        .failed = run_.Count(CellState::kFailed),
                        .running = run_.Count(CellState::kRuns),
+                       .at_most = run_.MayStopEarlier(),
                        .seconds_left = run_.SecondsLeft(),
                        .note = Note()};
   if (cell_) {

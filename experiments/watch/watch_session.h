@@ -63,6 +63,7 @@ class WatchSession {
   void ChangeCell(int by);
   bool ToCell(std::ptrdiff_t from, int by);
   void MoveTime(double by_s);
+  void FindCellAgain();
   void Play(SteadyClock::time_point now);
   bool Running() const { return run_.Status() == "running"; }
   bool CellRuns() const { return Running() && cell_ && !cell_->File(); }

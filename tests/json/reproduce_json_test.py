@@ -27,6 +27,8 @@ class ReproduceJsonTest(JsonTestCase):
         self.assertEqual([figure["name"] for figure in found["figures"]], SIMULATED)
         kept = json.loads((self.out / "reproduce.json").read_text())
         check(kept, "reproduce")
+        for figure in kept["figures"]:  # In the file, relative to its folder.
+            figure["picture"], figure["took"]["run"] = (str(self.out / path) for path in (figure["picture"], figure["took"]["run"]))
         self.assertEqual(kept["figures"], found["figures"])
         for figure in found["figures"]:
             self.assertEqual((figure["status"], figure["quick"], figure["kept"]), ("whole", True, False))

@@ -28,6 +28,14 @@ TEST(EventText, IsReadBackAsItWasWritten) {
   }
 }
 
+TEST(EventText, AnAllocationIsReadWordByWord) {
+  std::vector<std::string> read;
+  for (const auto& [job, what] : ParseAllocation("3=0-1 4=reject  x=2 5 =1 -6=1 7=0.5@1/2"))
+    read.push_back(std::to_string(job.value) + ": " + std::string(what));
+  EXPECT_EQ(read, (std::vector<std::string>{"3: 0-1", "4: reject", "7: 0.5@1/2"}));
+  EXPECT_TRUE(ParseAllocation("").empty());
+}
+
 TEST(EventText, OtherTextsAreNoEvent) {
   for (const char* text : {"", "job", "job-arrived", "job-arrived ", "job-arrived x",
                            "job-arrived 3 4", "job-arrived3", "tick 3", "ticks", " tick"}) {

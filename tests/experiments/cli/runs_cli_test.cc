@@ -44,5 +44,48 @@ TEST_F(RunsCliTest, OnlyRunsAreRemoved) {
   }
 }
 
+TEST_F(RunsCliTest, AreWatchedAtANumberOfSeconds) {
+  const std::string run = MakeRun();
+  EXPECT_EQ(Run({"watch", run, "--once", "--at", "0"}).exit_code, 0);
+  for (const char* at : {"nan", "inf", "-1", "1e9"}) {
+    const Ended ended = Run({"watch", run, "--once", "--at", at});
+    EXPECT_EQ(ended.exit_code, 2) << at << ended.out;
+    EXPECT_NE(ended.err.find("--at"), std::string::npos) << ended.err;
+  }
+}
+
+// The folder of somebody else's program may have such a file, too.
+TEST_F(RunsCliTest, AnothersManifestIsNoRun) {
+  WriteText(folder_.path() / "app" / "manifest.json", R"({"name": "an app"})");
+  const Ended ended = Run({"runs", "rm", "app"});
+  EXPECT_EQ(ended.exit_code, 2) << ended.out;
+  EXPECT_NE(ended.err.find("is not of cosched"), std::string::npos) << ended.err;
+  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "app" / "manifest.json"));
+}
+
+TEST_F(RunsCliTest, ADamagedRunHidesNoOther) {
+  const std::string run = MakeRun();
+  WriteText(folder_.path() / "results/x/20261128T120000Z-0001/manifest.json", "");
+  WriteText(folder_.path() / run / "strict/malleable/1/cell.json", "{");
+  const Ended list = Run({"runs", "list"});
+  EXPECT_EQ(list.exit_code, 0) << list.err;
+  EXPECT_NE(list.out.find("20261128T120000Z-0001"), std::string::npos) << list.out;
+  EXPECT_NE(list.out.find("damaged"), std::string::npos) << list.out;
+  EXPECT_NE(list.out.find(run), std::string::npos) << list.out;
+  EXPECT_NE(list.out.find("2 runs, "), std::string::npos) << list.out;
+}
+
+TEST_F(RunsCliTest, APointOfASweepIsNotRemoved) {
+  const Ended ran = Run({"run", "x.toml", "--no-plots", "--set", "sweep.trace.jobs=[1, 2]"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const std::filesystem::path run = Runs().front();
+  const std::string point = (run / "jobs=1").string();
+  ASSERT_TRUE(std::filesystem::exists(point)) << ran.out;
+  const Ended ended = Run({"runs", "rm", point});
+  EXPECT_EQ(ended.exit_code, 2) << ended.out;
+  EXPECT_NE(ended.err.find("is a point of a sweep"), std::string::npos) << ended.err;
+  EXPECT_TRUE(std::filesystem::exists(point));
+}
+
 }  // namespace
 }  // namespace cosched

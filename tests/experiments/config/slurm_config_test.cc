@@ -6,6 +6,7 @@
 
 #include "engine/base/error.h"
 #include "experiments/config/experiment_config.h"
+#include "experiments/config/not_here_error.h"
 #include "experiments/hosts/slurm_allocation.h"
 #include "tests/experiments/temporary_folder.h"
 #include "tests/paths.h"
@@ -81,6 +82,7 @@ TEST_F(SlurmConfigTest, OutsideOfAJobItIsRefused) {
     EXPECT_NE(refused.problem.find(variable), std::string::npos) << refused.problem;
   }
   EXPECT_EQ(Load({"backend=hardware", "policies=['strict']"}).backend, Backend::kHardware);
+  EXPECT_THROW(Load(), NotHereError);  // Another machine could.
 }
 
 TEST_F(SlurmConfigTest, AJobWithFewerNodesIsRefused) {

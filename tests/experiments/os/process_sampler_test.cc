@@ -58,14 +58,14 @@ const ProcessSampler::Thread* Find(const ProcessSampler& sampler, pid_t tid) {
 }
 
 TEST(ProcessSamplerTest, KnowsComputeThreadsByName) {
-  EXPECT_TRUE(IsComputeThreadName("inter/0"));
-  EXPECT_TRUE(IsComputeThreadName("intra/63"));
-  EXPECT_FALSE(IsComputeThreadName("intra"));
-  EXPECT_FALSE(IsComputeThreadName("cosched"));
-  EXPECT_FALSE(IsComputeThreadName(""));
-  EXPECT_FALSE(IsComputeThreadName("inter/"));
-  EXPECT_FALSE(IsComputeThreadName("inter/-1"));
-  EXPECT_FALSE(IsComputeThreadName("inter/1x"));
+  EXPECT_TRUE(ParsePoolThread("inter/0"));
+  EXPECT_TRUE(ParsePoolThread("intra/63"));
+  EXPECT_FALSE(ParsePoolThread("intra"));
+  EXPECT_FALSE(ParsePoolThread("cosched"));
+  EXPECT_FALSE(ParsePoolThread(""));
+  EXPECT_FALSE(ParsePoolThread("inter/"));
+  EXPECT_FALSE(ParsePoolThread("inter/-1"));
+  EXPECT_FALSE(ParsePoolThread("inter/1x"));
   EXPECT_EQ(ParsePoolThread("inter/12")->index, 12);
   EXPECT_EQ(ParsePoolThread("inter/12")->pool, PoolThread::Pool::kInter);
   EXPECT_EQ(ParsePoolThread("intra/3")->pool, PoolThread::Pool::kIntra);

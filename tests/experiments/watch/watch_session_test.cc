@@ -134,7 +134,6 @@ TEST_F(WatchTest, ARunThatWasKilledIsToldAndItsLastRowsStay) {
   EXPECT_THAT(Text(&session), AllOf(HasSubstr("the run goes on"), HasSubstr("trial 1, runs")));
 }
 
-// A file may be read while a row is being written.
 TEST_F(WatchTest, ARunThatWasStoppedOpensAtTheCellThatWasNotFinished) {
   WholeCell(Key("strict"));
   const auto records = Begin(Key("equal-share"));
@@ -145,6 +144,38 @@ TEST_F(WatchTest, ARunThatWasStoppedOpensAtTheCellThatWasNotFinished) {
   EXPECT_THAT(Text(&session), HasSubstr("1: strict, malleable, trial 1, done"));
   session.Press(WatchKey::kLastCell);
   EXPECT_THAT(Text(&session), HasSubstr("2: equal-share, malleable"));
+}
+
+// Its folder is made anew, and what was read of the earlier attempt is not of this one.
+TEST_F(WatchTest, ACellThatIsRunAnewIsFollowedFromItsBegin) {
+  auto records = Begin(Key("strict"));
+  records->OnSubmitted(Second(3), {{8}, "lenet5", {1, 1, 1}, Elasticity::kMalleable, 0});
+  WatchSession session(Run());
+  EXPECT_THAT(Text(&session), HasSubstr("lenet5"));
+  Hold();
+  records = Begin(Key("strict"));
+  EXPECT_THAT(Text(&session), AllOf(HasSubstr("resnet20"), Not(HasSubstr("lenet5"))));
+  records->OnSubmitted(Second(4), {{9}, "vgg16", {1, 1, 1}, Elasticity::kMalleable, 0});
+  EXPECT_THAT(Text(&session), HasSubstr("vgg16"));
+}
+
+// trials = "until …": once they are enough the run needs fewer cells than it might have.
+TEST_F(WatchTest, CellsThatAreNotNeededAnyMoreAreNotLeft) {
+  Hold();
+  const auto manifest = [this](const std::string& order) {
+    WriteText(Run() / "manifest.json",
+              R"({"format": 1, "status": "running", "experiment": {"name": "x", "trials": )"
+              R"("until makespan ± 2 %"}, "order": [)" +
+                  order + "]}");
+    fs::last_write_time(Run() / "manifest.json",
+                        fs::file_time_type::clock::now() + seconds(order.size()));
+  };
+  manifest(R"("strict/malleable/1", "strict/malleable/2", "strict/malleable/3")");
+  WholeCell(Key("strict"));
+  WatchSession session(Run());
+  EXPECT_THAT(Text(&session), HasSubstr("1 of 3 done, at most 2 left"));
+  manifest(R"("strict/malleable/1")");
+  EXPECT_THAT(Text(&session), HasSubstr("1 of 1 done, at most 0 left"));
 }
 
 // Also by one who came late: by when the records of the latest cells were whole.
@@ -163,6 +194,7 @@ TEST_F(WatchTest, TheTimeLeftIsByThePaceOfTheLatestCells) {
   EXPECT_THAT(Text(&late), HasSubstr("1 left, about 2.8 h"));
 }
 
+// A file may be read while a row is being written.
 TEST_F(WatchTest, ARowIsTakenOnceItIsWhole) {
   Hold();
   const auto records = Begin(Key("strict"));
