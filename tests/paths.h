@@ -1,6 +1,7 @@
 #pragma once
-// Where this clone of the sources and what was built of it are. For tests and benchmarks, on any thread. Only
-// paths.cc has the paths compiled in: a compiler's cache serves all other files to other clones.
+// Where this clone of the sources and what was built of it are. For tests and benchmarks, on any
+// thread. Only paths.cc has the paths compiled in: a compiler's cache serves all other files to other
+// clones.
 
 #include <string>
 #include <string_view>

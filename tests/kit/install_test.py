@@ -40,9 +40,9 @@ class InstallTest(unittest.TestCase):
     def tearDownClass(cls):
         cls.folder.cleanup()
 
-    def call(self, *command, expect=0):
+    def call(self, *command, expect=0, home=None):
         """Its output, of both kinds."""
-        environment = {"HOME": str(self.work), "PATH": f"{self.prefix}/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "MPLBACKEND": "Agg",
+        environment = {"HOME": str(home or self.work), "PATH": f"{self.prefix}/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "MPLBACKEND": "Agg",
                        "COSCHED_LOCKS": str(self.work), "PYTHONDONTWRITEBYTECODE": "1"}
         words = [str(word) for word in command]
         if self.hides:
@@ -78,6 +78,22 @@ class InstallTest(unittest.TestCase):
 
     def test_figures_are_there(self):
         self.assertIn("fig_control", self.call("cosched", "list", "figures"))
+
+    def test_who_may_not_write_beside_figures_prepares_them_in_the_own_cache(self):
+        figures = self.prefix / "share/cosched/experiments/figures"
+        figures.chmod(0o555)
+        self.addCleanup(figures.chmod, 0o755)
+        home = self.work / "home"
+        home.mkdir()
+        for folder in (Path(self.folder.name), self.work, home):
+            folder.chmod(0o777)
+        another = [] if os.geteuid() else ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]  # Root may write anywhere.
+        said = self.call(*another, "cosched", "reproduce", "fig_pipeline_stages", "--quick", "--dry-run", home=home)
+        [copy] = home.glob(".cache/cosched/tree-*/experiments/figures")
+        if shutil.which("wgsim") and Path("/usr/share/doc/bowtie/examples/genomes").exists():
+            self.assertTrue((copy / "inputs/reads_1.fq").exists(), said)
+        else:
+            self.assertRegex(said, "no wgsim|no /usr/share/doc/bowtie")
 
     def test_an_openmp_program_gets_the_library_that_is_preloaded(self):
         said = self.call("cosched", "wrap", "--client", "openmp", "--", "sh", "-c", "echo preloaded: $LD_PRELOAD")

@@ -46,9 +46,12 @@ class ManualsTest(unittest.TestCase):
             words = page.stem.split("-")[1:]
             if words[:2] == ["pipeline", "run"] and len(words) == 4:
                 words[2:] = ["align-sort"]
-            told = run(COSCHED, *words[:1], *(["TARGET"] if words[:1] == ["ctl"] else []), *words[1:], "--help").stdout
+            told = run(COSCHED, *words[:1], *(["TARGET"] if words[:1] == ["ctl"] else []), *words[1:], "--help")
+            self.assertEqual(told.returncode, 0, f"{page.name}: {told.stderr}")
+            options = re.findall(r"^  (?:-\w,)?(--[\w-]+)", told.stdout, re.MULTILINE)
+            self.assertIn("--help", options, page.name)
             text = page.read_text().replace("\\-", "-")
-            for option in re.findall(r"^  (?:-\w,)?(--[\w-]+)", told, re.MULTILINE):
+            for option in options:
                 self.assertIn(option, text, page.name)
             self.assertIn(".SH EXAMPLES", text, page.name)
 

@@ -14,11 +14,11 @@
 
 namespace cosched {
 
-// 50, or what the environment says: 10,000 of each take minutes.
+// 25, or what the environment says: 10,000 of each take minutes.
 inline int ResizesOfAWay() {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody sets it.
   const char* const many = std::getenv("COSCHED_OPENMP_RESIZES");
-  return many == nullptr ? 50 : std::atoi(many);
+  return many == nullptr ? 25 : std::atoi(many);
 }
 
 struct Ran {

@@ -13,7 +13,8 @@ from pathlib import Path
 
 PLOTS = Path(__file__).resolve().parent.parent.parent / "plots"
 sys.path.insert(0, str(PLOTS))
-import load  # noqa: E402  (the path must be set first)
+import forked  # noqa: E402  (the path must be set first)
+import load  # noqa: E402
 import plot_data  # noqa: E402
 import style  # noqa: E402
 import sweep as sweep_plot  # noqa: E402
@@ -21,9 +22,8 @@ import sweep as sweep_plot  # noqa: E402
 RUN = None  # Given on the command line.
 
 
-def run_script(name, *arguments, **options):
-    return subprocess.run([sys.executable, PLOTS / f"{name}.py", *arguments], text=True, check=False, env={**os.environ, "MPLBACKEND": "Agg"},
-                          **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options})
+def run_script(name, *arguments, cwd=None):
+    return forked.run(PLOTS / f"{name}.py", *arguments, cwd=cwd)
 
 
 def rows_of(path):
@@ -58,6 +58,7 @@ class DrawnTest(unittest.TestCase):
         self.draw()
         moved = run_script("plot_all", "run", cwd=self.run_folder.parent)
         self.assertIn("\nrun/plots/gantt.png\n", moved.stdout)
+        self.assertIn("drawn before", moved.stdout)
 
     def test_what_is_missing_or_has_changed_is_drawn_again(self):
         self.draw()
@@ -77,7 +78,8 @@ class DrawnTest(unittest.TestCase):
     def test_a_closed_pipe_costs_no_plot(self):
         reader, writer = os.pipe()
         os.close(reader)
-        result = run_script("plot_all", self.run_folder, stdout=writer)
+        result = subprocess.run([sys.executable, PLOTS / "plot_all.py", self.run_folder], stdout=writer, stderr=subprocess.PIPE, text=True,
+                                check=False)
         os.close(writer)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertEqual(sorted(self.times()), ["cores_over_time.png", "gantt.png", "policy_comparison.png", "step_time.png"])

@@ -5,11 +5,12 @@ fidelity_and_scale_test.py RUN [unittest args]: RUN is a run's folder, to which 
 """
 import json
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
+
+import forked
 
 PLOTS = Path(__file__).resolve().parent.parent.parent / "plots"
 SMALLEST_PLOT = 10_000  # Bytes; an empty page is smaller.
@@ -133,7 +134,7 @@ class FidelityAndScale(unittest.TestCase):
 
     def judged(self, figure):
         base = self.folder / "plots" / figure
-        result = subprocess.run([sys.executable, PLOTS / f"{figure}.py", self.folder], capture_output=True, text=True, check=False)
+        result = forked.run(PLOTS / f"{figure}.py", self.folder)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         for suffix in (".png", ".pdf"):
             self.assertGreater(base.with_suffix(suffix).stat().st_size, SMALLEST_PLOT)
@@ -228,7 +229,7 @@ class FidelityAndScale(unittest.TestCase):
 
     def test_a_run_that_was_never_validated(self):
         self.copy()
-        result = subprocess.run([sys.executable, PLOTS / "fig_fidelity.py", self.folder], capture_output=True, text=True, check=False)
+        result = forked.run(PLOTS / "fig_fidelity.py", self.folder)
         self.assertEqual(result.returncode, 1)
         self.assertIn("no validation", result.stderr)
 

@@ -4,19 +4,14 @@
 The records are those of a simple world (`World`), whose laws a test changes: a claim must hold in a world in which it is
 true, must not in one in which it is false, and must say why where the records can't tell.
 """
-import contextlib
 import csv
-import io
 import itertools
 import json
 import re
-import runpy
-import subprocess
 import sys
 import tempfile
 import tomllib
 import unittest
-import warnings
 from pathlib import Path
 from unittest import mock
 
@@ -25,6 +20,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "plots"))
 import claims  # noqa: E402  (the path must be set first)
+import forked  # noqa: E402
 import style  # noqa: E402
 
 ALL_FIGURES = sorted(path.stem for path in (ROOT / "experiments" / "figures").glob("*.toml"))
@@ -187,19 +183,7 @@ class FigureCase(unittest.TestCase):
         self.addCleanup(patch.stop)
 
     def run_script(self, figure, *options):
-        """As a command, but in this interpreter: starting one and importing matplotlib takes longer than most figures."""
-        output, errors, status = io.StringIO(), io.StringIO(), 0
-        script = str(ROOT / "plots" / f"{figure}.py")
-        with (mock.patch.object(sys, "argv", [script, str(self.run_folder), *map(str, options)]), warnings.catch_warnings(),
-              contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors)):
-            warnings.simplefilter("default")
-            try:
-                runpy.run_path(script, run_name="__main__")
-            except SystemExit as end:
-                if isinstance(end.code, str):
-                    print(end.code, file=sys.stderr)
-                status = end.code if isinstance(end.code, int) else int(end.code is not None)
-        return subprocess.CompletedProcess(script, status, output.getvalue(), errors.getvalue())
+        return forked.run(ROOT / "plots" / f"{figure}.py", self.run_folder, *options)
 
     def write(self, figure, world):
         write_sweep(self.run_folder, figure, world)

@@ -5,11 +5,11 @@ malleable_share_test.py COSCHED [unittest args]. The records are those of its ow
 """
 import csv
 import json
-import os
 import subprocess
 import sys
 import unittest
 
+import forked
 import tampering
 from tampering import ROOT, check
 
@@ -25,8 +25,7 @@ class MalleableShareFigure(tampering.TamperTest):
 
     def judged(self):
         base = self.run.parent / "plot"
-        result = subprocess.run([sys.executable, ROOT / "plots" / f"{FIGURE}.py", self.run, "--out", base], capture_output=True, text=True,
-                                check=False, env={**os.environ, "MPLBACKEND": "Agg"})
+        result = forked.run(ROOT / "plots" / f"{FIGURE}.py", self.run, "--out", base)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.printed = result.stdout
         return {row["name"]: row for row in json.loads(base.with_suffix(".claims.json").read_text())["claims"]}
@@ -101,8 +100,7 @@ class MalleableShareFigure(tampering.TamperTest):
         points = [point for point in json.loads((self.run / "manifest.json").read_text())["points"] if float(point["values"]["trace.malleable_share"]) > 0]
         manifest = json.loads((self.run / "manifest.json").read_text())
         (self.run / "manifest.json").write_text(json.dumps({**manifest, "points": points}))
-        result = subprocess.run([sys.executable, ROOT / "plots" / f"{FIGURE}.py", self.run, "--out", self.run.parent / "plot"],
-                                capture_output=True, text=True, check=False, env={**os.environ, "MPLBACKEND": "Agg"})
+        result = forked.run(ROOT / "plots" / f"{FIGURE}.py", self.run, "--out", self.run.parent / "plot")
         self.assertEqual(result.returncode, 1, result)
         self.assertIn("there is no run of 0 % malleable jobs", result.stderr)
 

@@ -89,12 +89,11 @@ class Reproduce(ReproduceCase):
 
     def test_every_figure_can_be_planned(self):
         """Also those that calibrate first: what a policy needs of their profile is not there yet."""
-        for quick in ([], ["--quick"]):
-            planned = self.cosched("reproduce", "all", *quick, "--dry-run", "--json", "--out", self.out)
-            self.assertEqual(planned.returncode, 0, planned.stderr)
-            figures = json.loads(planned.stdout)["figures"]
-            self.assertEqual([figure["name"] for figure in figures], FIGURES)
-            self.assertEqual({figure["name"]: figure["why"] for figure in figures if figure["status"] == "failed"}, {})
+        planned = self.cosched("reproduce", "all", "--dry-run", "--json", "--out", self.out)
+        self.assertEqual(planned.returncode, 0, planned.stderr)
+        figures = json.loads(planned.stdout)["figures"]
+        self.assertEqual([figure["name"] for figure in figures], FIGURES)
+        self.assertEqual({figure["name"]: figure["why"] for figure in figures if figure["status"] == "failed"}, {})
 
     def test_what_is_whole_is_kept_and_what_was_interrupted_goes_on(self):
         figures = "control", "grow", "--quick", "--out", self.out
@@ -118,6 +117,23 @@ class Reproduce(ReproduceCase):
         self.assertGreater(after["fig_grow"]["took"]["seconds"], before["fig_grow"]["took"]["seconds"])
         for name in ("fig_control", "fig_grow"):
             self.assertTrue(all(claim["verdict"] for claim in after[name]["claims"]), name)
+
+    def test_two_commands_into_one_folder_keep_what_the_other_found(self):
+        with self.started("reproduce", "partial_grants", "--quick", "--out", self.out) as process:
+            self.wait_for("fig_partial_grants/*/manifest.json", process)
+            self.assertIn(self.cosched("reproduce", "control", "--quick", "--out", self.out).returncode, (0, 1))
+            said = process.communicate(timeout=60)[1]
+        self.assertIn(process.returncode, (0, 1), said)
+        kept = self.kept()
+        self.assertEqual([kept[name]["status"] for name in ("fig_control", "fig_partial_grants")], ["whole", "whole"])
+
+    def test_a_folder_can_be_moved(self):
+        before, after = self.out / "before", self.out / "after"
+        self.cosched("reproduce", "control", "--quick", "--out", before)
+        before.rename(after)
+        result = self.cosched("reproduce", "control", "--quick", "--resume", "--out", after)
+        self.assertRegex(result.stdout, "fig_control .* is whole, and is kept")
+        self.assertIn("data:image/png;base64,", (after / "reproduce.html").read_text())
 
     def test_another_experiment_is_not_kept(self):
         self.cosched("reproduce", "control", "--quick", "--out", self.out)

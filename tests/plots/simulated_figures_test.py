@@ -16,6 +16,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
+import forked
 from figures_test import FigureCase, style
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -110,7 +111,7 @@ class SimulatedFigures(FigureCase):
 
     def test_records_hold(self):
         for figure in FIGURES + MEASURED:
-            result = run(sys.executable, CHECKER, self.runs[figure])
+            result = forked.run(CHECKER, self.runs[figure])
             self.assertEqual(result.returncode, 0, result.stdout[-2000:])
 
     def test_every_claim_is_judged_and_printed(self):
@@ -193,7 +194,7 @@ class SimulatedFigures(FigureCase):
     def test_a_call_of_a_pipeline_has_no_more_threads_than_there_are_cores(self):
         def crowded(row):
             row["intra_after"] = "9"
-        result = run(sys.executable, CHECKER, self.tampered("fig_pipeline_elastic", crowded, "resizes.csv"))
+        result = forked.run(CHECKER, self.tampered("fig_pipeline_elastic", crowded, "resizes.csv"))
         self.assertEqual(result.returncode, 1)
         self.assertIn("9 threads in a call on ", result.stdout)
 

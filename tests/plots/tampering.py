@@ -2,17 +2,18 @@
 import csv
 import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 from pathlib import Path
+
+import forked
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CHECKER = ROOT / "tests" / "check_results.py"
 
 
 def check(path):
-    result = subprocess.run([sys.executable, CHECKER, path], capture_output=True, text=True, check=False)
+    result = forked.run(CHECKER, path)
     return result.returncode, result.stdout + result.stderr
 
 

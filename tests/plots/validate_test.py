@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Does plots/validate.py draw what `cosched validate` writes, and say so when it can't?"""
 import json
-import subprocess
-import sys
 import tempfile
 import unittest
 from pathlib import Path
+
+import forked
 
 SCRIPT = Path(__file__).resolve().parent.parent.parent / "plots" / "validate.py"
 SMALLEST_PLOT = 10_000  # Bytes; an empty page is smaller.
@@ -30,7 +30,7 @@ class ValidateTest(unittest.TestCase):
         self.run = Path(self.folder.name)
 
     def draw(self):
-        return subprocess.run([sys.executable, SCRIPT, self.run], capture_output=True, text=True, check=False)
+        return forked.run(SCRIPT, self.run)
 
     def test_draws_every_policy_and_class(self):
         cells = [cell(policy, elasticity, trial) for policy in ("strict", "my-own") for elasticity in ("rigid", "malleable")
