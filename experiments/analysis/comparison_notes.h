@@ -1,8 +1,7 @@
 #pragma once
 // What a reader of a comparison must know besides its figures: few trials, cells that failed, lost
 // jobs, were marked or left out, damaged and mixed records, doubts about a profile, treatments that
-// ran early or late. Pure; used by whatever tells a
-// comparison.
+// ran early or late. Pure; used by whatever tells a comparison.
 
 #include <string>
 #include <vector>

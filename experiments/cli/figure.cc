@@ -97,9 +97,8 @@ std::string WhyNoBenchmark(const FigureSettings& figure) {
 FigureRun RunFigure(const std::string& name, const FigureOptions& options,
                     const Topology& topology) {
   const std::filesystem::path file = FigureFile(name);
-  const TomlTable written = TomlTable::Load(file, {});
-  const TomlTable root = ChosenTable(written, options.quick);
-  const FigureSettings figure = SettingsOf(written, options.quick);
+  const TomlTable root = ChosenTable(TomlTable::Load(file, {}), options.quick);
+  const FigureSettings figure = SettingsOf(root);
   switch (figure.with) {
     case FigureSettings::Command::kRun: return RunFigureExperiment(file, options, topology);
     case FigureSettings::Command::kValidate: return RunCalibratedValidation(file, figure, options);

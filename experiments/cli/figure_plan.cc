@@ -103,7 +103,7 @@ void PlanSweep(const Sweep& sweep, const FigureSettings& figure, FigurePlan* pla
 // What is no mistake of the file's on another machine.
 bool IsOfMachine(const InputError& error) {
   const std::string& key = error.details().key;
-  return dynamic_cast<const NotHereError*>(&error) != nullptr || key == "sweep" ||
+  return dynamic_cast<const NotHereError*>(&error) != nullptr ||
          key.find("cores") != std::string::npos;
 }
 
@@ -144,10 +144,9 @@ std::filesystem::path FigureFile(const std::string& name) {
                                                            : file;
 }
 
-FigureSettings SettingsOf(const TomlTable& file, bool quick) {
+FigureSettings SettingsOf(const TomlTable& chosen) {
   FigureSettings figure;
-  const TomlTable root = ChosenTable(file, quick);
-  FigureSection().Read(root.Table("figure"), &figure);
+  FigureSection().Read(chosen.Table("figure"), &figure);
   return figure;
 }
 
@@ -155,7 +154,7 @@ FigurePlan PlanFigure(const std::string& name, bool quick, const Topology& topol
   const std::filesystem::path path = FigureFile(name);
   const TomlTable file = TomlTable::Load(path, {});
   const TomlTable root = ChosenTable(file, quick);
-  const FigureSettings figure = SettingsOf(file, quick);
+  const FigureSettings figure = SettingsOf(root);
   const Json expected = ExpectedOf(name);
   FigurePlan plan{.name = name,
                   .title = expected.value("title", ""),
@@ -172,7 +171,8 @@ FigurePlan PlanFigure(const std::string& name, bool quick, const Topology& topol
     std::vector<std::string> overrides;  // A plan measures no kernels.
     if (!root.Table("machine").Has("kernel_rates"))
       overrides.push_back(fmt::format("machine.kernel_rates={}", kKeptRates));
-    // Policies that go by speeds want a profile, which such a figure calibrates first; until then any.
+    // Policies that go by speeds want a profile, which such a figure calibrates first; until then
+    // any.
     const bool calibrates = figure.with == FigureSettings::Command::kValidate;
     if (calibrates && !root.Table("machine").Has("profile")) {
       overrides.push_back(fmt::format("machine.profile='{}'",

@@ -37,8 +37,8 @@ std::vector<std::string> FigureNames();
 // cache. Empty if there is none.
 std::filesystem::path FigureFile(const std::string& name);
 
-// [figure] of the file, as --quick has it or not.
-FigureSettings SettingsOf(const TomlTable& file, bool quick);
+// [figure] of a file's ChosenTable().
+FigureSettings SettingsOf(const TomlTable& chosen);
 
 // Makes what the figure's workloads read ([figure] prepare), which tells whether it can be made.
 // Throws InputError.

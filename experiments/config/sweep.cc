@@ -334,8 +334,8 @@ Sweep LoadSweep(const TomlTable& file, const std::vector<std::string>& overrides
     AddPoint(root, axes, chosen, PointName(axes, chosen, &names), topology, &sweep);
   } while (Advance(axes, &chosen));
   if (sweep.points.empty()) {
-    table.Fail("", fmt::format("every point is left out; {}", sweep.left_out.front()),
-               "a point that can run here");
+    FailHere(table, "", fmt::format("every point is left out; {}", sweep.left_out.front()),
+             "a point that can run here");
   }
   sweep.cells = Interleave(sweep.points);
   return sweep;

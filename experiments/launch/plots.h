@@ -23,7 +23,8 @@ std::filesystem::path FindTreeFile(const std::string& path);
 bool IsInstalled();
 
 // Runs plots/plot_all.py on a run; on a sweep that of its figure, plots/<experiment>.py, or
-// plots/sweep.py if it is none; it prints the paths of what it drew. False, with the reason on stderr, if it can't or fails.
+// plots/sweep.py if it is none; it prints the paths of what it drew. False, with the reason on
+// stderr, if it can't or fails.
 bool DrawPlots(const std::filesystem::path& run);
 
 // The same with plots/<script>.py.
