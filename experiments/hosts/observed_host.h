@@ -41,9 +41,11 @@ class ObservedHost : public Host {
   virtual std::vector<RequestSample> TakeRequests() { return {}; }
   // Holds of devices' slots that ended since the last call, in order of their ends per device.
   virtual std::vector<HoldSample> TakeHolds() { return {}; }
-  // CPU time that the job has used so far, by all its threads; what is known of one that is gone.
+  // CPU time that the job has used so far, by all its threads; what is known of one that is gone, and 0
+  // of one that was described, and never started.
   virtual Duration CpuTime(JobId) { return Duration(0); }
-  // What a pipeline says of its stages now; empty of all others, and of one that is gone.
+  // What a pipeline says of its stages now; empty of all others, and of one that is
+  // gone or was never started.
   virtual PipelineCounters Pipeline(JobId) { return {}; }
   // Whether NextEvent shall return as soon as a service has answered; at first it does not.
   virtual void WakeAtAnswers(bool) {}

@@ -322,7 +322,7 @@ double ProcessHost::Progress(JobId job) const {
 }
 
 PipelineCounters ProcessHost::Pipeline(JobId job) {
-  const SupervisedTenant* tenant = impl_->FindRunning(job);
+  const SupervisedTenant* tenant = impl_->Find(job).tenant.get();
   return tenant == nullptr ? PipelineCounters() : tenant->Pipeline();
 }
 

@@ -247,6 +247,41 @@ TEST(ServiceExampleTest, TheBenchmarkOfThePathRuns) {
       << last;
 }
 
+// Windows are closed meanwhile, in which every instance is asked what it used.
+TEST(ServiceExampleTest, ADeviceAnswersForInstancesThatNeverStart) {
+  const Topology here = Topology::ThisMachine();
+  const TemporaryFolder folder;
+  WriteText(folder.path() / "x.toml", R"(name = "x"
+trials = 1
+policies = ["devices-only"]
+machine = { cores = 1 }
+services = { window_s = 0.1 }
+[[device]]
+name = "accelerator"
+profile = ")" + InSource("experiments/profiles/device_example.json") +
+                                          R"("
+[[workload]]
+model = "lenet5"
+mode = "serve"
+sla_ms = 100
+[trace]
+[[trace.requests]]
+count = 20
+gap = { distribution = "fixed", mean_s = 0.05 }
+)");
+  const ExperimentConfig config = LoadConfig(folder.path() / "x.toml", {}, here);
+  const Plan plan = MakePlan(config);
+  const HarnessResult result = RunCells(config, plan, plan.cells,
+                                        {.run = folder.path() / "run",
+                                         .topology = here,
+                                         .hosts = HostsOf(CoschedBinary(), here, config)});
+  EXPECT_EQ(result.with_failures, 0);
+  const CellSummary cell = Summarize(folder.path() / "run", plan.cells.front());
+  ASSERT_EQ(cell.services.size(), 1u);
+  EXPECT_EQ(cell.services[0].served, 20);
+  EXPECT_GT(cell.services[0].windows, 5);
+}
+
 // The service is killed in the middle: what it had not answered, and what is to come, is dropped.
 TEST(ServiceExampleTest, AKilledServiceDropsWhatItHad) {
   const Topology here = Topology::ThisMachine();

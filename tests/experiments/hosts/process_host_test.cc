@@ -51,6 +51,14 @@ TEST_F(ProcessHostTest, RunsATenantToItsEnd) {
   ExpectNothingToSample();
 }
 
+TEST_F(ProcessHostTest, AJobThatWasOnlyDescribedHasNothingToTell) {
+  const JobId job = JobOf(Elasticity::kMalleable).id;
+  Host().Describe(job, {});
+  EXPECT_EQ(Host().Progress(job), 0);
+  EXPECT_EQ(Host().CpuTime(job), Duration(0));
+  EXPECT_TRUE(Host().Pipeline(job).stages.empty());
+}
+
 TEST_F(ProcessHostTest, StartsInsideItsCores) {
   const JobId job = Start("silent", one_);
   EXPECT_EQ(UnionOfBindings(OnlyChild(), false), one_);
