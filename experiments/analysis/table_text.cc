@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/base/word_wrap.h"
 #include "experiments/analysis/statistics.h"
 
 namespace cosched {
@@ -42,22 +43,13 @@ std::string MedianText(const std::vector<double>& values, std::string (*format)(
 }
 
 std::string Wrapped(std::string_view first, const std::string& text) {
-  std::string wrapped, line(first);
-  bool empty = true;  // Whether the line has no words.
-  size_t begin = 0;
-  while (begin < text.size()) {
-    const size_t end = std::min(text.find(' ', begin), text.size());
-    if (!empty && line.size() + 1 + end - begin > kWidth) {
-      wrapped += line + "\n";
-      line = std::string(first.size(), ' ');
-      empty = true;
-    }
-    if (!empty || !line.empty()) line += " ";
-    line += text.substr(begin, end - begin);
-    empty = false;
-    begin = end + 1;
+  const size_t indent = first.empty() ? 0 : first.size() + 1;
+  std::string wrapped, before(first);
+  for (const std::string& line : WordsInLines(text, kWidth - indent)) {
+    wrapped += fmt::format("{:<{}}{}\n", before, indent, line);
+    before.clear();
   }
-  return wrapped + line + "\n";
+  return wrapped;
 }
 
 std::string Trimmed(std::string line) {

@@ -3,27 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <sstream>
+
+#include "engine/base/word_wrap.h"
 
 namespace cosched {
-namespace {
-
-// Words in lines of at most so many characters.
-std::vector<std::string> WordsInLines(const std::string& text, size_t width) {
-  std::vector<std::string> lines(1);
-  std::istringstream words(text);
-  for (std::string word; words >> word;) {
-    std::string& line = lines.back();
-    if (!line.empty() && line.size() + 1 + word.size() > width) {
-      lines.push_back(word);
-    } else {
-      line += (line.empty() ? "" : " ") + word;
-    }
-  }
-  return lines;
-}
-
-}  // namespace
 
 std::string ListTableText(const std::vector<ListRow>& rows) {
   std::vector<size_t> widths(rows.front().size());

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
-#include <sstream>
 #include <string_view>
 
+#include "engine/base/word_wrap.h"
 #include "experiments/os/exit_code.h"
 
 namespace cosched {
@@ -53,17 +53,9 @@ std::string Escaped(std::string_view text) {
 
 // In lines of at most 72 characters, of which none begins like a macro.
 std::string Paragraph(const std::string& text) {
-  constexpr size_t kWidth = 72;
-  std::istringstream words(text);
-  std::string lines, line;
-  for (std::string word; words >> word;) {
-    if (!line.empty() && line.size() + 1 + word.size() > kWidth) {
-      lines += Escaped(line) + "\n";
-      line.clear();
-    }
-    line += (line.empty() ? "" : " ") + word;
-  }
-  return lines + Escaped(line) + "\n";
+  std::string lines;
+  for (const std::string& line : WordsInLines(text, 72)) lines += Escaped(line) + "\n";
+  return lines;
 }
 
 std::string Bold(std::string_view text) { return fmt::format("\\fB{}\\fR", Escaped(text)); }

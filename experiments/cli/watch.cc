@@ -1,6 +1,7 @@
 #include "experiments/cli/watch.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -12,6 +13,7 @@
 #include "experiments/cli/typed_option.h"
 #include "experiments/os/exit_code.h"
 #include "experiments/os/interrupt.h"
+#include "experiments/os/terminal_columns.h"
 #include "experiments/watch/frame.h"
 #include "experiments/watch/terminal.h"
 #include "experiments/watch/watch_session.h"
@@ -38,7 +40,10 @@ int WatchOrPrint(const WatchArguments& arguments) {
   if (arguments.cell) session.ChooseCell(*arguments.cell);
   if (arguments.at) session.ChooseTime(*arguments.at);
   if (!arguments.once && WatchOnTerminal(&session)) return Interrupted() ? kInterrupted : 0;
-  fmt::print("{}", FrameText(session.Draw(kTextColumns, 0)));
+  const int columns = TerminalColumns(STDOUT_FILENO);
+  fmt::print("{}", FrameText(session.Draw(columns > 0 ? columns : kTextColumns, 0)));
+  if (columns > 0 && !arguments.once)
+    fmt::print(stderr, "shown once: there is no terminal here whose picture can be redrawn\n");
   if (std::fflush(stdout) != 0) throw OutputError("standard output can't be written");
   return 0;
 }

@@ -22,7 +22,9 @@ struct TenantMoment {
   CpuSet cores = {};  // By its latest grant.
   double amount = 0;  // CPU time that goes with them, in cores.
   int threads = 0;
-  std::optional<int> runnable = {};  // Compute threads that want to run; absent: no sample says.
+  // Compute threads that want to run, on average since the latest grant or over the last seconds;
+  // absent: no sample says.
+  std::optional<double> runnable = {};
   int64_t steps = 0;
   std::optional<int64_t> all_steps = {};  // That it is to do, or did.
   std::optional<double> per_second = {};  // Of `unit`, over the last seconds.
@@ -42,7 +44,7 @@ struct ServiceMoment {
 struct DecisionMoment {
   double time = 0;
   std::string event;  // "job 3 came".
-  std::string moves;  // "job 3 starts on 0-1; job 2: 2 -> 1 cores"; "" = nothing.
+  std::string moves;  // "job 3 starts on 0-1, 2 threads; job 2: 2 -> 1 cores"; "" = nothing.
 };
 
 struct CellMoment {
@@ -54,13 +56,13 @@ struct CellMoment {
   std::vector<DecisionMoment> decisions = {};  // The latest first; only those that moved something.
   std::optional<DecisionMoment> asked = {};    // The latest of all, if it moved nothing.
   CpuSet granted = {};                         // Cores of all tenants: a shared one counts once.
-  std::optional<int> runnable = {};            // Threads of all of them; absent: no sample says.
+  std::optional<double> runnable = {};         // Threads of all of them; absent: no sample says.
 
-  // As experiments/README.md defines it, of this instant; absent where it is not known.
+  // As experiments/README.md defines it, of the same seconds; absent where it is not known.
   std::optional<double> Oversubscription() const {
     const int cores = granted.Count();
     if (!runnable || cores == 0) return std::nullopt;
-    return static_cast<double>(std::max(0, *runnable - cores)) / cores;
+    return std::max(0.0, *runnable - cores) / cores;
   }
 };
 

@@ -37,6 +37,7 @@ std::string EventWords(std::string_view event) {
 struct Wanted {
   double amount = 0;
   std::string where;
+  bool shares = false;  // Of a node's cores, and `where` is the node.
 };
 
 Wanted WantedIn(std::string_view text) {
@@ -45,13 +46,17 @@ Wanted WantedIn(std::string_view text) {
   if (const size_t at = text.find('@'); at != std::string_view::npos) {
     double amount = 0;
     std::from_chars(text.data(), text.data() + at, amount);
-    return {amount, fmt::format("node {}", text.substr(at + 1))};
+    return {amount, fmt::format("node {}", text.substr(at + 1)), true};
   }
   const std::optional<CpuSet> cores = CpuSet::Parse(text);
   return {cores ? cores->Count() : 0.0, std::string(text)};
 }
 
 const char* CoresWord(double amount) { return amount == 1 ? "core" : "cores"; }
+
+std::string ThreadsText(int threads) {
+  return fmt::format("{} thread{}", threads, threads == 1 ? "" : "s");
+}
 
 }  // namespace
 
@@ -160,6 +165,16 @@ const CellStory::Sample* CellStory::SampleAt(const StoryJob& job, double time) {
   return later == job.samples.begin() ? &job.samples.front() : &*(later - 1);
 }
 
+// The mean of the samples since then, or else the latest one.
+std::optional<double> CellStory::RunnableAt(const StoryJob& job, double time, double since) {
+  const Sample* const latest = SampleAt(job, time);
+  if (latest == nullptr) return std::nullopt;
+  double sum = latest->runnable, count = 1;
+  for (const Sample* at = latest; at != &job.samples.front() && (at - 1)->time >= since; ++count)
+    sum += (--at)->runnable;
+  return sum / count;
+}
+
 void CellStory::TellSpeed(const StoryJob& job, double time, TenantMoment* tenant) {
   if (job.serves) {
     tenant->unit = SpeedUnit::kRequests;
@@ -208,40 +223,54 @@ void CellStory::TellTenant(const StoryJob& job, double time, size_t most_waiting
   ++(hold->cores.Empty() ? moment->paused : moment->running);
   moment->granted |= hold->cores;
   TellSpeed(job, time, &tenant);
-  if (const Sample* const sample = SampleAt(job, time)) {
-    tenant.runnable = sample->runnable;
-    moment->runnable = moment->runnable.value_or(0) + sample->runnable;
-  }
+  tenant.runnable = RunnableAt(job, time, std::max(hold->time, time - kSpeedWindow_s));
+  if (tenant.runnable) moment->runnable = moment->runnable.value_or(0) + *tenant.runnable;
   moment->tenants.push_back(std::move(tenant));
+}
+
+// what: of the decision's text. Cores that stay may have been granted for their threads' sake.
+std::string CellStory::MoveOf(const StoryJob* job, double time, int64_t id,
+                              const std::string& what) {
+  if (what == kRejectText) return fmt::format("job {} is rejected", id);
+  const Wanted wanted = WantedIn(what);
+  const Hold *before = nullptr, *after = nullptr;  // What it had until then, and got.
+  if (job != nullptr) {
+    const auto at = std::ranges::lower_bound(job->holds, time, {}, &Hold::time);
+    if (at != job->holds.begin()) before = &*(at - 1);
+    // It may have to pause, or to do with fewer, until others have left its new cores.
+    const auto got = std::find_if(at, job->holds.end(), [&wanted](const Hold& hold) {
+      return hold.amount == wanted.amount &&
+             (wanted.shares || hold.cores.ToString() == wanted.where);
+    });
+    if (got != job->holds.end()) after = &*got;
+  }
+  if (wanted.amount == 0) return fmt::format("job {} pauses", id);
+  // Threads that are as many as the cores need no words.
+  const bool differ = after != nullptr && after->threads != wanted.amount;
+  if (before == nullptr || before->amount == 0) {
+    return fmt::format("job {} {} on {}{}", id, before == nullptr ? "starts" : "goes on",
+                       wanted.where, differ ? ", " + ThreadsText(after->threads) : "");
+  }
+  const bool resized = after != nullptr && after->threads != before->threads;
+  const std::string threads =
+      resized ? fmt::format("{} -> {}", before->threads, ThreadsText(after->threads)) : "";
+  const std::string also = resized && differ ? ", " + threads : "";
+  if (before->amount != wanted.amount) {
+    return fmt::format("job {}: {} -> {} {}{}", id, before->amount, wanted.amount,
+                       CoresWord(wanted.amount), also);
+  }
+  const bool moved = wanted.shares ? after != nullptr && after->cores != before->cores
+                                   : before->cores.ToString() != wanted.where;
+  if (moved) return fmt::format("job {} moves to {}{}", id, wanted.where, also);
+  return resized ? fmt::format("job {}: {}, still on {}", id, threads, wanted.where)
+                 : fmt::format("job {} keeps {}", id, wanted.where);
 }
 
 std::string CellStory::MovesOf(const StoryDecision& decision) const {
   std::string moves;
   for (const auto& [allocated, what] : ParseAllocation(decision.allocation)) {
-    const int64_t id = allocated.value;
     if (!moves.empty()) moves += "; ";
-    if (what == kRejectText) {
-      moves += fmt::format("job {} is rejected", id);
-      continue;
-    }
-    const Wanted wanted = WantedIn(what);
-    const StoryJob* const job = Find(id);
-    const Hold* before = nullptr;  // What it had until then.
-    if (job != nullptr) {
-      const auto at = std::ranges::lower_bound(job->holds, decision.time, {}, &Hold::time);
-      if (at != job->holds.begin()) before = &*(at - 1);
-    }
-    if (wanted.amount == 0) {
-      moves += fmt::format("job {} pauses", id);
-    } else if (before == nullptr || before->amount == 0) {
-      moves += fmt::format("job {} {} on {}", id, before == nullptr ? "starts" : "goes on",
-                           wanted.where);
-    } else if (before->amount == wanted.amount) {
-      moves += fmt::format("job {} moves to {}", id, wanted.where);
-    } else {
-      moves += fmt::format("job {}: {} -> {} {}", id, before->amount, wanted.amount,
-                           CoresWord(wanted.amount));
-    }
+    moves += MoveOf(Find(allocated.value), decision.time, allocated.value, std::string(what));
   }
   return moves;
 }

@@ -74,8 +74,10 @@ class CellStory {
   void TellDecisions(double time, size_t most, CellMoment* moment) const;
   std::optional<DecisionMoment> Untold(double time) const;
   std::string MovesOf(const StoryDecision& decision) const;
+  static std::string MoveOf(const StoryJob* job, double time, int64_t id, const std::string& what);
   static const Hold* HoldAt(const StoryJob& job, double time);
   static const Sample* SampleAt(const StoryJob& job, double time);
+  static std::optional<double> RunnableAt(const StoryJob& job, double time, double since);
   static void TellSpeed(const StoryJob& job, double time, TenantMoment* tenant);
   static Hold FromRow(const SampleRow& row);
 

@@ -8,11 +8,14 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/base/word_wrap.h"
+
 namespace cosched {
 namespace {
 
 constexpr size_t kFewestDecisions = 4, kMostServices = 6;
 constexpr char kCut = '~';  // What goes on, but not here.
+constexpr size_t kColumns = 80, kHeadWidth = 8;
 
 // One line; anything that is not printable ASCII is a '?'.
 std::string Printable(std::string_view text) {
@@ -35,12 +38,18 @@ std::string ShortTime(double seconds) {
 std::string AboutTime(double seconds) {
   const auto whole = std::llround(seconds);
   if (whole < 60) return fmt::format("about {} s", whole);
-  if (whole < 3600) return fmt::format("about {} min", (whole + 30) / 60);
+  if (whole < 3600) return fmt::format("about {}:{:02} min", whole / 60, whole % 60 / 10 * 10);
   return fmt::format("about {:.1f} h", seconds / 3600);
 }
 
 std::string RateText(double per_second) {
   return fmt::format("{:.{}f}", per_second, per_second < 10 ? 2 : per_second < 100 ? 1 : 0);
+}
+
+// "2", "1.5"
+std::string AmountText(double amount) {
+  const std::string text = fmt::format("{:.1f}", amount);
+  return text.ends_with(".0") ? text.substr(0, text.size() - 2) : text;
 }
 
 std::string Bar(double share, size_t width) {
@@ -57,21 +66,30 @@ size_t Width(const FrameLine& line) {
   return width;
 }
 
+std::string Cut(const std::string& text, size_t width) {
+  if (text.size() <= width) return text;
+  return width == 0 ? "" : text.substr(0, width - 1) + kCut;
+}
+
+// What does not fit is the run's name.
 FrameLine Title(const FrameSubject& subject, size_t columns) {
   FrameLine line = {{"cosched watch  ", FrameStyle::kFaint},
-                    {Printable(subject.experiment), FrameStyle::kTitle},
-                    {"  " + Printable(subject.run), FrameStyle::kPlain}};
+                    {Printable(subject.experiment), FrameStyle::kTitle}};
   const bool well = subject.status == "running" || subject.status == "done";
   const std::string status = subject.status == "stopped"   ? "stopped, not over"
                              : subject.status == "running" ? "the run goes on"
                                                            : "the run is over: " + subject.status;
-  const size_t used = Width(line) + status.size();
-  line.push_back({std::string(used + 2 < columns ? columns - used : 2, ' '), FrameStyle::kPlain});
+  const size_t around = Width(line) + status.size() + 2;
+  const std::string run =
+      Cut("  " + Printable(subject.run), columns > around ? columns - around : 0);
+  const size_t used = around + run.size();
+  line.push_back(
+      {run + std::string(used < columns ? columns - used + 2 : 2, ' '), FrameStyle::kPlain});
   line.push_back({status, well ? FrameStyle::kGood : FrameStyle::kBad});
   return line;
 }
 
-FrameLine Cells(const FrameSubject& subject) {
+FrameLine Cells(const FrameSubject& subject, size_t columns) {
   const size_t ended = subject.done + subject.failed;
   const size_t left = subject.cells - std::min(subject.cells, ended + subject.running);
   const double share =
@@ -81,10 +99,14 @@ FrameLine Cells(const FrameSubject& subject) {
   if (subject.running > 0) text += fmt::format(", {} {}", subject.running, what);
   text += fmt::format(", {}{} left", subject.at_most ? "at most " : "", left);
   if (subject.seconds_left) text += ", " + AboutTime(*subject.seconds_left);
+  std::string bad;
+  if (subject.failed > 0) bad += fmt::format(", {} failed", subject.failed);
+  if (subject.marked > 0) bad += fmt::format(", {} marked", subject.marked);
+  const size_t used = 8 + 4 + text.size() + bad.size();
+  const size_t bar = std::min<size_t>(columns > used ? columns - used : 0, 20);
   FrameLine line = {{"cells   ", FrameStyle::kHead},
-                    {"[" + Bar(share, 20) + "]  " + text, FrameStyle::kPlain}};
-  if (subject.failed > 0)
-    line.push_back({fmt::format(", {} failed", subject.failed), FrameStyle::kBad});
+                    {(bar < 5 ? "" : "[" + Bar(share, bar) + "]  ") + text, FrameStyle::kPlain}};
+  if (!bad.empty()) line.push_back({bad, FrameStyle::kBad});
   return line;
 }
 
@@ -101,13 +123,28 @@ FrameLine CellLine(const FrameSubject& subject) {
   return line;
 }
 
+// Over several lines, with its name before the first.
+void AddWrapped(const char* head, const std::string& text, FrameStyle style, size_t columns,
+                Frame* frame) {
+  if (text.empty()) return;
+  const std::string name = fmt::format("{:<{}}", head, kHeadWidth);
+  const size_t room = columns > 2 * kHeadWidth ? columns - kHeadWidth : columns;
+  bool first = true;
+  for (const std::string& line : WordsInLines(Printable(text), room)) {
+    frame->push_back(
+        {{std::exchange(first, false) ? name : std::string(kHeadWidth, ' '), FrameStyle::kHead},
+         {line, style}});
+  }
+}
+
 FrameLine TimeLine(const FrameSubject& subject, size_t columns) {
   const std::string what = subject.live      ? "now"
                            : subject.playing ? fmt::format("playing at {:g}x", *subject.playing)
+                           : subject.at_end  ? "its end"
                                              : "looking back";
   const std::string text =
       fmt::format("  {} of {}, {}", ShortTime(subject.moment.time), ShortTime(subject.end_s), what);
-  const size_t width = std::clamp<size_t>(columns, 60, 110) - 8 - 2 - 36;
+  const size_t width = std::clamp<size_t>(columns, 60, 110) - kHeadWidth - 2 - 36;
   std::string slider(width, '-');
   const double share = subject.end_s > 0 ? subject.moment.time / subject.end_s : 1;
   const auto at = static_cast<size_t>(std::clamp(share, 0.0, 1.0) * static_cast<double>(width - 1));
@@ -115,7 +152,9 @@ FrameLine TimeLine(const FrameSubject& subject, size_t columns) {
   slider[at] = '|';
   return {{"time    ", FrameStyle::kHead},
           {"[" + slider + "]", FrameStyle::kPlain},
-          {text, subject.live ? FrameStyle::kGood : FrameStyle::kBad}};
+          {text, subject.live     ? FrameStyle::kGood
+                 : subject.at_end ? FrameStyle::kPlain
+                                  : FrameStyle::kBad}};
 }
 
 FrameLine Jobs(const FrameSubject& subject) {
@@ -137,42 +176,52 @@ FrameLine Cores(const FrameSubject& subject) {
     line.push_back({"none granted", FrameStyle::kPlain});
     return line;
   }
-  line.push_back(
-      {fmt::format("{} granted ({})", cores, moment.granted.ToString()), FrameStyle::kPlain});
-  if (!moment.runnable) return line;
-  line.push_back({fmt::format("; {} of their threads want{} to run: ", *moment.runnable,
-                              *moment.runnable == 1 ? "s" : ""),
-                  FrameStyle::kPlain});
+  const std::string granted = fmt::format("{} granted ({})", cores, moment.granted.ToString());
+  if (!moment.runnable) {
+    line.push_back({granted, FrameStyle::kPlain});
+    return line;
+  }
   const double over = *moment.Oversubscription();
-  line.push_back(
-      over > 0 ? FrameSpan{fmt::format("oversubscribed by {:.0f} %", over * 100), FrameStyle::kBad}
-               : FrameSpan{"not oversubscribed", FrameStyle::kGood});
+  if (over > 0.005) {
+    line.push_back({fmt::format("oversubscribed by {:.0f} %", over * 100), FrameStyle::kBad});
+  } else {
+    line.push_back({"not oversubscribed", FrameStyle::kGood});
+  }
+  const std::string runnable = AmountText(*moment.runnable);
+  line.push_back({fmt::format(": {}; {} of their threads want{} to run", granted, runnable,
+                              runnable == "1" ? "s" : ""),
+                  FrameStyle::kPlain});
   return line;
 }
+
+// The column that is missing where a terminal is narrower than kColumns.
+constexpr size_t kStepsWidth = 12;
 
 const char* UnitName(SpeedUnit unit) {
   constexpr std::array<const char*, 3> kNames{"images/s", "steps/s", "requests/s"};
   return kNames[static_cast<size_t>(unit)];
 }
 
-// Of a line of 80 characters; programs and cores take what more there is.
+// Of a line of kColumns characters; programs and cores take what more there is, and where there is
+// less, the steps go, and then parts of programs' names.
 struct TenantWidths {
-  size_t program = 16, cores = 10;
+  size_t program = 16, cores = 10, steps = kStepsWidth;
   explicit TenantWidths(size_t columns) {
-    const size_t more = std::min<size_t>(columns > 80 ? columns - 80 : 0, 40);
+    const size_t more = std::min<size_t>(columns > kColumns ? columns - kColumns : 0, 40);
     program += more / 2;
     cores += more - more / 2;
+    if (columns >= kColumns) return;
+    steps = 0;
+    const size_t lacking = kColumns - columns;
+    if (lacking > kStepsWidth) program -= std::min<size_t>(lacking - kStepsWidth, 8);
   }
 };
 
-std::string Cut(const std::string& text, size_t width) {
-  return text.size() <= width ? text : text.substr(0, width - 1) + kCut;
-}
-
 FrameLine TenantHead(size_t columns) {
   const TenantWidths widths(columns);
-  return {{fmt::format("{:>6} {:<{}} {:<8}{:<{}} {:>7} {:>11}  {}", "job", "program",
-                       widths.program, "state", "cores", widths.cores, "threads", "steps", "speed"),
+  return {{fmt::format("{:>6} {:<{}} {:<8}{:<{}} {:>7}{:>{}}  {}", "job", "program", widths.program,
+                       "state", "cores", widths.cores, "threads", Cut("steps", widths.steps),
+                       widths.steps, "speed"),
            FrameStyle::kHead}};
 }
 
@@ -197,7 +246,7 @@ FrameLine TenantLine(const TenantMoment& tenant, double now, size_t columns) {
   const bool pauses = tenant.state == TenantState::kPaused;
   const std::string cores = pauses ? "0" : CoresOf(tenant);
   std::string threads = fmt::format("{}", tenant.threads);
-  if (tenant.runnable) threads = fmt::format("{}/{}", *tenant.runnable, tenant.threads);
+  if (tenant.runnable) threads = fmt::format("{}/{}", AmountText(*tenant.runnable), tenant.threads);
   std::string steps = tenant.unit == SpeedUnit::kRequests ? "" : fmt::format("{}", tenant.steps);
   if (tenant.all_steps) steps += fmt::format("/{}", *tenant.all_steps);
   std::string speed = "-";
@@ -206,8 +255,8 @@ FrameLine TenantLine(const TenantMoment& tenant, double now, size_t columns) {
   return {{begin, FrameStyle::kPlain},
           {fmt::format("{:<8}", pauses ? "paused" : "runs"),
            pauses ? FrameStyle::kBad : FrameStyle::kGood},
-          {fmt::format("{:<{}} {:>7} {:>11}  {}", Cut(cores, widths.cores), widths.cores, threads,
-                       steps, speed),
+          {fmt::format("{:<{}} {:>7}{:>{}}  {}", Cut(cores, widths.cores), widths.cores, threads,
+                       widths.steps == 0 ? "" : " " + steps, widths.steps, speed),
            FrameStyle::kPlain}};
 }
 
@@ -238,19 +287,18 @@ void AddServices(const std::vector<ServiceMoment>& services, Frame* frame) {
 
 void AddDecisions(const CellMoment& moment, size_t most, Frame* frame) {
   frame->push_back({{"      when  last decisions, and what they moved", FrameStyle::kHead}});
-  size_t shown = 0;
-  if (moment.asked && shown < most) {
-    ++shown;
-    frame->push_back({{fmt::format("{:>10}  {}: nothing moved", ShortTime(moment.asked->time),
-                                   Printable(moment.asked->event)),
-                       FrameStyle::kFaint}});
+  if (moment.asked) {
+    frame->back().push_back({fmt::format("  ({} at {}: nothing)", Printable(moment.asked->event),
+                                         ShortTime(moment.asked->time)),
+                             FrameStyle::kFaint});
   }
+  size_t shown = 0;
   for (const DecisionMoment& decision : moment.decisions) {
     if (shown++ == most) return;
     frame->push_back(Plain(fmt::format("{:>10}  {}: {}", ShortTime(decision.time),
                                        Printable(decision.event), Printable(decision.moves))));
   }
-  if (shown == 0) frame->push_back({{"            none yet", FrameStyle::kFaint}});
+  if (shown == 0) frame->push_back({{"            none yet that moved a job", FrameStyle::kFaint}});
 }
 
 // As many of them as there is place for, from the first one on that is to be shown.
@@ -271,7 +319,7 @@ void AddTenants(const FrameSubject& subject, size_t columns, size_t most, FrameL
 }
 
 FrameLine KeysLine(size_t columns) {
-  std::string text = " q quit  <- -> time  space play  End now  n/p cell  up/down jobs  ? help";
+  std::string text = " ? help  q quit  <- -> time  End now  n/p cell  space play  up/down jobs";
   text.resize(std::max(columns, text.size()), ' ');
   return {{text, FrameStyle::kBar}};
 }
@@ -305,16 +353,16 @@ Frame DrawFrame(const FrameSubject& subject, int columns, int rows) {
   const auto width = static_cast<size_t>(std::max(columns, 1));
   const auto height = static_cast<size_t>(std::max(rows, 0));
   const CellMoment& moment = subject.moment;
-  Frame frame = {Title(subject, width), Cells(subject), CellLine(subject)};
-  if (!subject.note.empty())
-    frame.push_back({{"note    ", FrameStyle::kHead}, {Printable(subject.note), FrameStyle::kBad}});
+  Frame frame = {Title(subject, width), Cells(subject, width), CellLine(subject)};
+  AddWrapped("point", subject.point, FrameStyle::kPlain, width, &frame);
+  AddWrapped("note", subject.note, FrameStyle::kBad, width, &frame);
   if (subject.cell == 0) return Fitted(std::move(frame), width, height);
   frame.push_back(TimeLine(subject, width));
   FrameLine jobs = Jobs(subject);
   Frame services;
   AddServices(moment.services, &services);
   Frame tenants;
-  const size_t decisions = moment.decisions.size() + (moment.asked ? 1 : 0);
+  const size_t decisions = moment.decisions.size();
   size_t most_tenants = moment.tenants.size(), most_decisions = decisions;
   if (height > 0) {
     // Jobs, cores, two headings and the line of keys.
@@ -336,23 +384,24 @@ Frame DrawFrame(const FrameSubject& subject, int columns, int rows) {
 
 Frame DrawHelp(int columns, int rows) {
   constexpr std::array kLines{
-      "left, right  earlier, later            PgUp, PgDn  ten times as much",
-      "Home         the cell's begin          End         its end; of a live one, now",
-      "n, p         next, previous cell       g, G        first, last cell",
+      "left, right  about a hundredth of the cell    PgUp, PgDn  ten times as much",
+      "Home, End    the cell's begin, its end (of a live one now); End again: what runs",
+      "n, p         next, previous cell that began   g, G        first, last of them",
       "space        plays the cell in about 20 s, and pauses; at now: stays",
-      "up, down     other jobs of a long list  q  quit     ?  back",
+      "up, down     other jobs of a long list        q  quit     ?  back",
       "",
-      "A cell is one policy with one kind of jobs in one trial; times count from its",
-      "begin. 'left' of a run is by how fast its latest cells ended.",
+      "A cell is one policy with one kind of jobs (rigid, moldable, malleable) in one",
+      "trial at one point of a sweep; times count from its begin.",
       "state    runs, paused (no core for now) or waits (not started yet)",
       "cores    how many it has by its latest grant, and which",
-      "threads  2/4: of 4 compute threads 2 want to run at this moment",
+      "threads  1.5/4: of 4 compute threads 1.5 want to run, on average",
       "steps    done, of all that it is to do",
-      "speed    over the last two seconds, or longer where a step takes longer;",
-      "         - until a step is done",
-      "Oversubscribed by 50 %: for each core, half a thread of these jobs too many",
-      "wants to run. What others do on the machine is seen when a cell is over: marks.",
-      "Queue: requests that no server has yet. Decisions: why, and what they moved.",
+      "speed    and that average: over the last two seconds, or longer where a step",
+      "         takes longer; - until a step is done",
+      "Oversubscribed by 50 %: for each core granted, half a thread of these jobs too",
+      "many wants to run. What other programs do is told when a cell is over: a mark.",
+      "Decisions: what asked the policy, and what it moved. tick: asked at intervals.",
+      "Queue: requests that no server has yet.",
   };
   Frame frame = {{{"cosched watch", FrameStyle::kTitle}}, {}};
   for (const char* const line : kLines) frame.push_back(Plain(line));

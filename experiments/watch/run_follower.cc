@@ -22,6 +22,8 @@ constexpr int kTimesAsLong = 4000;
 constexpr size_t kMostLeft = 4;
 // By so many ends it tells how fast cells end.
 constexpr size_t kPaceOf = 40;
+// Between two ends so many times as far apart as others nothing ran.
+constexpr double kRest = 10;
 // Whether anybody still runs it is asked so often.
 constexpr std::chrono::seconds kBetweenLocks(2);
 
@@ -100,15 +102,21 @@ bool RunFollower::IsRecorded(const WatchedCell& cell) const {
          std::filesystem::exists(PartialFolder(cell.run, cell.key), ignored);
 }
 
-CellState RunFollower::StateOf(const WatchedCell& cell) const {
-  if (IsRecorded(cell)) return CellState::kRuns;
+void RunFollower::LookAt(WatchedCell* cell) const {
+  cell->state = CellState::kRuns;
+  if (IsRecorded(*cell)) return;
+  cell->state = CellState::kLeft;
   std::error_code ignored;
-  const std::filesystem::path folder = CellFolder(cell.run, cell.key);
-  if (!std::filesystem::exists(folder / kCellFileName, ignored)) return CellState::kLeft;
+  const std::filesystem::path folder = CellFolder(cell->run, cell->key);
+  if (!std::filesystem::exists(folder / kCellFileName, ignored)) return;
+  cell->state = CellState::kFailed;
   try {
-    return ReadCellFile(folder).status == "failed" ? CellState::kFailed : CellState::kDone;
+    const CellFile file = ReadCellFile(folder);
+    if (file.status == "failed") return;
+    cell->state = CellState::kDone;
+    cell->marked = !file.marks.empty();
   } catch (const InputError&) {
-    return CellState::kFailed;
+    // It can't be read: failed.
   }
 }
 
@@ -123,7 +131,7 @@ void RunFollower::Look(size_t most_left) {
       if (whole && IsRecorded(cell)) cell.state = CellState::kRuns;
       continue;
     }
-    cell.state = StateOf(cell);
+    LookAt(&cell);
     left += cell.state == CellState::kLeft ? 1 : 0;
     if (!Ended(cell)) continue;
     latest_ended_ = i;
@@ -152,7 +160,13 @@ size_t RunFollower::Count(CellState state) const {
   return static_cast<size_t>(std::ranges::count(cells_, state, &WatchedCell::state));
 }
 
-// The pace of the latest ends, whoever saw them; the middle one, since a run may have rested.
+size_t RunFollower::Marked() const {
+  return static_cast<size_t>(std::ranges::count_if(cells_, [](const WatchedCell& cell) {
+    return cell.state == CellState::kDone && cell.marked;
+  }));
+}
+
+// The mean pace of the latest ends, whoever saw them; without the times in which a run rested.
 std::optional<double> RunFollower::SecondsLeft() const {
   if (status_ != "running" || ends_.size() < 2) return std::nullopt;
   using Seconds = std::chrono::duration<double>;
@@ -162,11 +176,17 @@ std::optional<double> RunFollower::SecondsLeft() const {
     gaps.push_back(Seconds(ends_[i] - ends_[i - 1]).count());
   const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
   std::ranges::nth_element(gaps, middle);
+  double sum = 0, counted = 0;
+  for (const double gap : gaps) {
+    if (gap > kRest * *middle) continue;
+    sum += gap;
+    ++counted;
+  }
+  const double pace = sum / counted;
   const double since =
       Seconds(std::filesystem::file_time_type::clock::now() - ends_.back()).count();
   const size_t left_over = cells_.size() - Count(CellState::kDone) - Count(CellState::kFailed);
-  const double left = *middle * static_cast<double>(left_over);
-  return std::max(0.0, left - std::min(since, *middle));
+  return std::max(0.0, pace * static_cast<double>(left_over) - std::min(since, pace));
 }
 
 }  // namespace cosched

@@ -26,6 +26,7 @@ struct WatchedCell {
   std::filesystem::path run;  // Its point's folder.
   std::string point;          // Of a sweep; "" = there is none.
   CellState state = CellState::kLeft;
+  bool marked = false;  // Of one that is done.
 };
 
 class RunFollower {
@@ -44,6 +45,7 @@ class RunFollower {
   // In the order of running; of a sweep point by point.
   const std::vector<WatchedCell>& Cells() const { return cells_; }
   size_t Count(CellState state) const;
+  size_t Marked() const;  // Cells.
   // The cell that ended last; nullopt: none has.
   std::optional<size_t> LatestEnded() const { return latest_ended_; }
   // It has trials until an interval is narrow, and may not need all of its cells.
@@ -56,7 +58,7 @@ class RunFollower {
   void ReadCells();
   void Look(size_t most_left);
   bool IsRecorded(const WatchedCell& cell) const;  // It has begun and not ended.
-  CellState StateOf(const WatchedCell& cell) const;
+  void LookAt(WatchedCell* cell) const;
 
   const std::filesystem::path path_;
   std::string experiment_;

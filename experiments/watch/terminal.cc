@@ -16,6 +16,7 @@ namespace cosched {
 namespace {
 
 constexpr short kGoodColour = 1, kBadColour = 2;
+constexpr int kEscape = 27;
 
 // As long as it lives the terminal is ours.
 class CursesScreen {
@@ -102,6 +103,9 @@ WatchKey KeyOfCode(int code) {
     case ' ': return WatchKey::kPlay;
     case '?':
     case 'h': return WatchKey::kHelp;
+    case kEscape:
+    case '\n':
+    case KEY_ENTER: return WatchKey::kBack;
     default: return WatchKey::kNone;  // KEY_RESIZE too: the next picture has the new size.
   }
 }

@@ -137,10 +137,11 @@ void WatchSession::Press(WatchKey key) {
     case WatchKey::kMuchEarlier: return MoveTime(-kBigStep * step);
     case WatchKey::kMuchLater: return MoveTime(kBigStep * step);
     case WatchKey::kBegin: return MoveTime(-Time());
+    case WatchKey::kBack: return;
     case WatchKey::kEnd:
+      follows_ = CellRuns() || !time_;  // Of a cell that is over, first its end.
       time_.reset();
       speed_.reset();
-      follows_ = true;
       return;
     case WatchKey::kUp: first_tenant_ -= first_tenant_ > 0 ? 1 : 0; return;
     case WatchKey::kDown: ++first_tenant_; return;
@@ -168,9 +169,11 @@ void WatchSession::Press(WatchKey key) {
 
 void WatchSession::ChooseCell(size_t number) {
   const std::vector<WatchedCell>& cells = run_.Cells();
-  if (number < 1 || number > cells.size() || cells[number - 1].state == CellState::kLeft)
-    RefuseOption("--cell", fmt::format("there is no cell {} with records", number),
-                 fmt::format("1 to {}, of those that have begun", cells.size()));
+  if (number < 1 || number > cells.size())
+    RefuseOption("--cell", fmt::format("there is no cell {}", number),
+                 fmt::format("1 to {}", cells.size()));
+  if (cells[number - 1].state == CellState::kLeft)
+    RefuseOption("--cell", fmt::format("cell {} has not begun", number), "one that has");
   follows_ = false;
   if (cells[number - 1].state == CellState::kRuns) return Look(number - 1);
   LookBack(number - 1);
@@ -217,6 +220,7 @@ Frame WatchSession::Draw(int columns, int rows) const {
                        .done = run_.Count(CellState::kDone),
                        .failed = run_.Count(CellState::kFailed),
                        .running = run_.Count(CellState::kRuns),
+                       .marked = run_.Marked(),
                        .at_most = run_.MayStopEarlier(),
                        .seconds_left = run_.SecondsLeft(),
                        .note = Note()};
@@ -225,10 +229,10 @@ Frame WatchSession::Draw(int columns, int rows) const {
     subject.cell = index_ + 1;
     subject.cell_name = fmt::format("{}, {}, trial {}", cell.key.policy,
                                     ToString(cell.key.elasticity), cell.key.trial);
-    if (!cell.point.empty())
-      subject.cell_name = fmt::format("{}, {}", cell.point, subject.cell_name);
+    subject.point = cell.point;
     subject.cell_state = CellStateText();
     subject.live = !time_ && CellRuns();
+    subject.at_end = !time_ && !subject.live;
     subject.playing = speed_;
     subject.end_s = End();
     subject.first_tenant = first_tenant_;

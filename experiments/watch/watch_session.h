@@ -33,6 +33,7 @@ enum class WatchKey {
   kLastCell,
   kPlay,
   kHelp,
+  kBack,  // From the help.
 };
 
 class WatchSession {

@@ -1,5 +1,7 @@
 #include "experiments/watch/watched_run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <system_error>
 #include <vector>
@@ -42,7 +44,9 @@ fs::path WatchedRun(const std::string& word, const fs::path& results) {
   }
   if (runs.empty())
     throw InputError({.file = word.empty() ? results.string() : word,
-                      .problem = "there is no run",
+                      .problem = word.empty() ? "no run is there"
+                                              : fmt::format("is no run, and {} has none of it",
+                                                            fs::absolute(results).string()),
                       .allowed = "a folder results/<experiment>/<run>, or an experiment's name; "
                                  "--results says where runs are"});
   std::ranges::sort(runs, IsNewer);

@@ -105,7 +105,7 @@ class WatchTest(unittest.TestCase):
         terminal.press("End")
         terminal.wait(r"0 waiting, 12 ended")
         terminal.press("?")
-        terminal.wait(r"A cell is one policy with one kind of jobs in one trial; times count from its\n")
+        terminal.wait(r"A cell is one policy with one kind of jobs \(rigid, moldable, malleable\) in one\n")
         terminal.press("q")
         terminal.wait(r"exit code 0")
 
@@ -122,7 +122,7 @@ class WatchTest(unittest.TestCase):
         terminal = self.watch()  # Without a word: the one that goes on, though another one is there.
         text = terminal.wait(r"lenet5 +runs .*[1-9]\d*/1000000 +[\d.]+ images/s")
         for words in (r"the run goes on", r"0 of 1 done, 1 running, 0 left", r"1: equal-share, malleable, trial 1, runs", r", now\n",
-                      r"\d+ of their threads wants? to run"):
+                      r"oversubscribed.*; [\d.]+ of their threads wants? to run"):
             self.assertRegex(text, words)
         then = re.search(r"([\d.]+) s of", text)[1]
         terminal.wait(rf" (?!{re.escape(then)})[\d.]+ s of .*, now\n")
@@ -141,7 +141,7 @@ class WatchTest(unittest.TestCase):
         terminal = self.watch("simulated")
         terminal.wait(r"looking back")
         terminal.run("resize-window", "-x", "120", "-y", "40")
-        terminal.wait(r"^(?:.*\n){39} q quit.*\? help")
+        terminal.wait(r"^(?:.*\n){39} \? help  q quit")
         for columns, rows in (50, 10), (20, 3), (3, 2), (80, 24):
             terminal.run("resize-window", "-x", str(columns), "-y", str(rows))
             terminal.press("n", "p")
@@ -163,7 +163,7 @@ class WatchTest(unittest.TestCase):
         self.assertNotIn("\x1b", text)
         self.assertRegex(self.cosched("watch", "simulated", "--cell", "2", "--at", "1").stdout, r"cell +2: [\s\S]* 1\.00 s of")
         self.assertIn("--cell", self.cosched("watch", "simulated", "--cell", "5", code=2).stderr)
-        self.assertIn("there is no run", self.cosched("watch", "nothing", code=2).stderr)
+        self.assertIn("is no run, and ", self.cosched("watch", "nothing", code=2).stderr)
         terminal = self.watch("simulated", terminal="dumb")
         self.assertRegex(terminal.wait(r"exit code 0"), r"last decisions")
 

@@ -118,9 +118,11 @@ TEST(CellStoryTest, OversubscriptionIsThreadsThatWantToRunOverDistinctCores) {
   story.Add(Sampled(1, 2, 2, 0, 0));
   story.Add(Sampled(2, 1, 1, 0, 0));
   EXPECT_THAT(At(story, 1.5).Oversubscription(), Optional(1.0));  // 6 threads on 3 cores.
-  EXPECT_THAT(At(story, 2).Oversubscription(), Optional(0.0));    // 3 of them.
+  EXPECT_THAT(At(story, 2).Oversubscription(), Optional(0.5));    // The mean of 4 and 1, and 2.
   EXPECT_THAT(At(story, 0).Oversubscription(),
               Optional(1.0));  // A first sample counts from the start.
+  story.Add(Grant(2, 1, "granted", {0}));
+  EXPECT_THAT(At(story, 2).Oversubscription(), Optional(0.0));  // Only since the latest grant.
 }
 
 TEST(CellStoryTest, SpeedIsOfTheLastTwoSecondsOrOfAWholeStep) {
@@ -165,6 +167,35 @@ TEST(CellStoryTest, DecisionsSayWhatTheyMovedLatestFirst) {
   EXPECT_EQ(MovesIn(At(story, 7)).front(), "window over: job 1 pauses; job 5 is rejected");
   EXPECT_FALSE(At(story, 7).asked);
   EXPECT_THAT(MovesIn(At(story, 1)), IsEmpty());
+}
+
+TEST(CellStoryTest, ThreadsThatChangeOnTheSameCoresAreTold) {
+  CellStory story;
+  const auto grant = [&story](double time, int threads, CpuSet cores) {
+    GrantRow row = Grant(time, 1, "granted", cores);
+    row.threads = threads;
+    story.Add(row);
+  };
+  grant(0, 4, {0, 1});
+  grant(2, 1, {0, 1});
+  grant(3, 0, {});  // Until they are free.
+  grant(3.5, 1, {2, 3});
+  grant(4, 3, {2});
+  const auto decide = [&story](int64_t second, const char* what) {
+    story.Add(DecisionRow{.decision = second,
+                          .time = static_cast<double>(second),
+                          .event = "tick",
+                          .allocation = what});
+  };
+  decide(0, "1=0-1");
+  decide(2, "1=0-1");
+  decide(3, "1=2-3");
+  decide(4, "1=2");
+  decide(5, "1=2");
+  EXPECT_THAT(MovesIn(At(story, 5)),
+              ElementsAre("tick: job 1 keeps 2", "tick: job 1: 2 -> 1 core, 1 -> 3 threads",
+                          "tick: job 1 moves to 2-3", "tick: job 1: 4 -> 1 thread, still on 0-1",
+                          "tick: job 1 starts on 0-1, 4 threads"));
 }
 
 // Its row comes when all its grants have settled.

@@ -68,7 +68,7 @@ TEST(FrameTest, SaysWhatHappensNow) {
   EXPECT_THAT(
       text,
       AllOf(HasSubstr("5 came: 1 running, 1 waiting, 3 ended"),
-            HasSubstr("2 granted (0-1); 3 of their threads want to run: oversubscribed by 50 %")));
+            HasSubstr("oversubscribed by 50 %: 2 granted (0-1); 3 of their threads want to run")));
   EXPECT_THAT(
       text,
       HasSubstr("     3 resnet20         runs    2 (0-1)        3/4     120/400  412 images/s\n"));
@@ -94,11 +94,48 @@ TEST(FrameTest, FitsEveryTerminal) {
 
 TEST(FrameTest, HelpIsWholeOnAnOrdinaryTerminalAndWhatIsCutSaysSo) {
   const std::string help = FrameText(DrawHelp(80, 24));
-  EXPECT_THAT(help, AllOf(Not(HasSubstr("~")), HasSubstr("what they moved.")));
+  EXPECT_THAT(help, AllOf(Not(HasSubstr("~")), HasSubstr("no server has yet.")));
   FrameSubject subject = Subject();
   subject.note = std::string(300, 'x');
   EXPECT_THAT(FrameText(DrawFrame(subject, 80, 24)),
               HasSubstr("note    " + std::string(71, 'x') + "~\n"));
+}
+
+TEST(FrameTest, ANarrowTerminalLosesStepsAndBarsAndNoAnswer) {
+  FrameSubject subject = Subject();
+  subject.seconds_left = 345;
+  subject.moment.runnable = 1.5;
+  subject.moment.tenants[0].runnable = 1.5;
+  const std::string text = FrameText(DrawFrame(subject, 60, 20));
+  EXPECT_THAT(text, AllOf(HasSubstr("3 of 96 done, 1 running, 92 left, about 5:40 min\n"),
+                          HasSubstr("not oversubscribed: 2 granted (0-1); 1.5 of their t~"),
+                          HasSubstr("1.5/4"), HasSubstr("412 images/s\n"),
+                          HasSubstr("the run goes on\n"), Not(HasSubstr("120/400"))));
+}
+
+TEST(FrameTest, NotesAndPointsTakeTheLinesThatTheyNeed) {
+  FrameSubject subject = Subject();
+  subject.point = "jobs=20,cores=4";
+  subject.marked = 2;
+  subject.note = "marked: other programs used more than 10 % of the experiment's cores meanwhile";
+  const std::string text = FrameText(DrawFrame(subject, 80, 24));
+  EXPECT_THAT(text, AllOf(HasSubstr("point   jobs=20,cores=4\n"), HasSubstr(", 2 marked\n"),
+                          HasSubstr("experiment's cores\n        meanwhile\n")));
+}
+
+TEST(FrameTest, TheEndOfACellIsNoLookBack) {
+  FrameSubject subject = Subject();
+  subject.live = false;
+  EXPECT_THAT(FrameText(DrawFrame(subject, 80, 24)), HasSubstr(", looking back\n"));
+  subject.at_end = true;
+  EXPECT_THAT(FrameText(DrawFrame(subject, 80, 24)), HasSubstr(", its end\n"));
+}
+
+TEST(FrameTest, WhatMovedNothingTakesNoLine) {
+  FrameSubject subject = Subject();
+  subject.moment.asked = DecisionMoment{14.2, "tick", ""};
+  EXPECT_THAT(FrameText(DrawFrame(subject, 80, 24)),
+              HasSubstr("what they moved  (tick at 14.2 s: nothing)\n    13.9 s  job 4 came: "));
 }
 
 TEST(FrameTest, ALongListOfJobsLeavesPlaceForDecisionsAndCanBeScrolled) {

@@ -107,7 +107,7 @@ TEST_F(WatchTest, FollowsARunFromBeforeItsFirstRowToItsEnd) {
   records->OnSample(sample);
   records->OnDecision(Second(4), 1, "tick", "", Duration(1000));
   EXPECT_THAT(Text(&session), AllOf(HasSubstr("oversubscribed by 50 %"), HasSubstr("320 images/s"),
-                                    HasSubstr("4.00 s  tick: nothing moved")));
+                                    HasSubstr("(tick at 4.00 s: nothing)")));
 
   End(records.get());
   EXPECT_THAT(Text(&session),
@@ -267,7 +267,7 @@ TEST_F(WatchTest, PlayingGoesOnToTheEndAndCanBePaused) {
   session.Press(WatchKey::kPlay);
   EXPECT_THAT(after(4000), HasSubstr("2.00 s of 10.0 s, looking back"));
   session.Press(WatchKey::kPlay);
-  EXPECT_THAT(after(60000), HasSubstr("10.0 s of 10.0 s, looking back"));
+  EXPECT_THAT(after(60000), HasSubstr("10.0 s of 10.0 s, its end"));
 }
 
 TEST_F(WatchTest, OneMayLookBackWhileTheCellRunsAndReturnToNow) {
