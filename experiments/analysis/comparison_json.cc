@@ -98,6 +98,16 @@ Json EffectJson(const std::optional<TreatmentEffect>& effect, double corrected) 
   return json;
 }
 
+Json RowJson(const TreatmentRow& row) {
+  Json effects = Json::object();
+  for (size_t m = 0; m < kComparedMetrics.size(); ++m)
+    effects[kComparedMetrics[m].column] = EffectJson(row.effects[m], row.corrected[m]);
+  return {{"name", row.name},
+          {"lost_jobs", row.LostAny()},
+          {"why_not", row.Compared() ? Json() : Json(row.WhyNot())},
+          {"effects", std::move(effects)}};
+}
+
 Json QuestionOf(const TreatmentTable& table) {
   const bool policies = table.kind == TreatmentTable::Kind::kPolicies;
   Json json = {{"of", policies ? "policies" : "elasticities"},
@@ -107,15 +117,12 @@ Json QuestionOf(const TreatmentTable& table) {
                {"why_none", table.why_none.empty() ? Json() : Json(table.why_none)}};
   json["comparisons"] = Json::object();
   json["rows"] = Json::array();
+  json["others"] = Json::array();
   json["verdicts"] = Json::array();
-  for (const TreatmentRow& row : table.rows) {
-    Json effects = Json::object();
-    for (size_t m = 0; m < kComparedMetrics.size(); ++m)
-      effects[kComparedMetrics[m].column] = EffectJson(row.effects[m], row.corrected[m]);
-    json["rows"].push_back({{"name", row.name},
-                            {"lost_jobs", row.LostAny()},
-                            {"why_not", row.Compared() ? Json() : Json(row.WhyNot())},
-                            {"effects", std::move(effects)}});
+  for (const TreatmentRow& row : table.rows) json["rows"].push_back(RowJson(row));
+  for (const TreatmentRow& row : table.others) {
+    json["others"].push_back(RowJson(row));
+    json["others"].back()["against"] = row.base->policy;
   }
   for (size_t m = 0; m < kComparedMetrics.size(); ++m) {
     json["comparisons"][kComparedMetrics[m].column] = table.comparisons[m];

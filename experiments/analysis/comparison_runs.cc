@@ -4,14 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
 #include "engine/base/error.h"
+#include "engine/base/file_bytes.h"
 #include "experiments/analysis/estimate.h"
 #include "experiments/analysis/metrics.h"
 #include "experiments/config/backend.h"
@@ -207,11 +206,6 @@ std::vector<std::filesystem::path> RunsBelow(const std::filesystem::path& parent
                     "newest one"});
 }
 
-std::string BytesOf(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-}
-
 // An array's whole value is told once, not each of its elements that moved.
 std::string Shortened(const std::string& value) {
   constexpr size_t kMost = 40;
@@ -331,7 +325,7 @@ bool SameRecords(const ComparedRun& a, const CellKey& of_a, const ComparedRun& b
   std::error_code error;
   const auto size = std::filesystem::file_size(first, error);
   if (error || size != std::filesystem::file_size(second, error) || error) return false;
-  return BytesOf(first) == BytesOf(second);
+  return FileBytes(first) == FileBytes(second);
 }
 
 bool IsCopy(const ComparedRun& a, const ComparedRun& b) {

@@ -108,8 +108,8 @@ std::string PowerText(const std::vector<const NamedEffect*>& effects, size_t com
              largest = DetectableDifference(most, pairs, alpha);
   if (!smallest || !largest) {
     const bool shows = many <= FewestTrials(alpha);
-    return fmt::format("{}{} would show {:.0f} %", cannot, shows ? ", which" : "; " + needed,
-                       kWorthFinding * 100);
+    return fmt::format("{}{} would show {:.0f} %", cannot,
+                       shows ? ", which" : "; " + needed + " trials", kWorthFinding * 100);
   }
   return fmt::format("{} trials can tell differences of {} and more; {:.0f} % takes {}", pairs,
                      RangeText(*smallest, *largest), kWorthFinding * 100, needed);

@@ -26,18 +26,18 @@ TreatmentRow RowOf(std::string name, std::string subject, const CellGroup& group
   return row;
 }
 
-// Corrects the rows' p for the rows and for `others` of the same metric.
-void Correct(const std::vector<TreatmentRow>& others, TreatmentTable* table) {
+// Corrects every p for all of the same metric.
+void Correct(TreatmentTable* table) {
   for (size_t m = 0; m < kMetricCount; ++m) {
     std::vector<double> p;
     std::vector<double*> places;
-    for (TreatmentRow& row : table->rows) {
-      if (!row.effects[m] || !row.effects[m]->tested) continue;
-      p.push_back(row.effects[m]->p);
-      places.push_back(&row.corrected[m]);
+    for (std::vector<TreatmentRow>* rows : {&table->rows, &table->others}) {
+      for (TreatmentRow& row : *rows) {
+        if (!row.effects[m] || !row.effects[m]->tested) continue;
+        p.push_back(row.effects[m]->p);
+        places.push_back(&row.corrected[m]);
+      }
     }
-    for (const TreatmentRow& row : others)
-      if (row.effects[m] && row.effects[m]->tested) p.push_back(row.effects[m]->p);
     const std::vector<double> corrected = HolmAdjusted(p);
     for (size_t i = 0; i < places.size(); ++i) *places[i] = corrected[i];
     table->comparisons[m] = std::max<size_t>(1, p.size());
@@ -85,7 +85,7 @@ std::vector<TreatmentRow> PairsWithout(const std::vector<const CellGroup*>& grou
   for (size_t i = 0; i < groups.size(); ++i) {
     for (size_t j = i + 1; j < groups.size(); ++j) {
       if (groups[i] == base || groups[j] == base) continue;
-      pairs.push_back(RowOf("", "", *groups[i], *groups[j]));
+      pairs.push_back(RowOf(groups[i]->policy, groups[i]->policy, *groups[i], *groups[j]));
     }
   }
   return pairs;
@@ -104,7 +104,8 @@ TreatmentTable PoliciesOf(const ComparedCells& cells, Elasticity elasticity,
   table.base = base->policy;
   for (const CellGroup* group : groups)
     if (group != base) table.rows.push_back(RowOf(group->policy, group->policy, *group, *base));
-  Correct(table.chosen ? PairsWithout(groups, base) : std::vector<TreatmentRow>(), &table);
+  if (table.chosen) table.others = PairsWithout(groups, base);
+  Correct(&table);
   return table;
 }
 
@@ -162,7 +163,7 @@ std::optional<TreatmentTable> CompareElasticities(const ComparedCells& cells, El
     table.rows.push_back(RowOf(policy, "malleable under " + policy, *malleable, *base));
   }
   if (table.rows.empty() || !HasJobs(cells)) return std::nullopt;
-  Correct({}, &table);
+  Correct(&table);
   return table;
 }
 

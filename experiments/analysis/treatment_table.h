@@ -49,9 +49,10 @@ struct TreatmentTable {
   bool chosen =
       false;  // The base has the lowest median makespan: corrected for all pairs, since the
               // data chose.
-  std::vector<TreatmentRow> rows;
+  std::vector<TreatmentRow> rows = {};
+  std::vector<TreatmentRow> others = {};  // Where the base is chosen: all pairs without it.
   std::array<size_t, kComparedMetrics.size()> comparisons = {};  // That p is corrected for.
-  std::string why_none;  // Nothing is compared, so there are no rows; else "".
+  std::string why_none = {};  // Nothing is compared, so there are no rows; else "".
 
   // What is decided and what is not, a sentence each (Verdicts, paired_effects.h).
   std::vector<std::string> VerdictsOf(size_t metric) const;

@@ -1,11 +1,10 @@
 #include "experiments/report/page.h"
 
 #include <cstdint>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "engine/base/file_bytes.h"
 #include "experiments/analysis/markup.h"
 
 namespace cosched {
@@ -74,8 +73,7 @@ std::string ReproductionPage(nlohmann::ordered_json data, const std::filesystem:
   const std::filesystem::path here = std::filesystem::absolute(folder);
   for (auto& figure : data["figures"]) {
     if (figure["picture"].is_string()) {
-      std::ifstream stream(figure["picture"].get<std::string>(), std::ios::binary);
-      const std::string bytes(std::istreambuf_iterator<char>(stream), {});
+      const std::string bytes = FileBytes(figure["picture"].get<std::string>());
       figure["picture"] = bytes.empty()
                               ? nlohmann::ordered_json()
                               : nlohmann::ordered_json("data:image/png;base64," + Base64(bytes));

@@ -84,6 +84,8 @@ class ReportWriter {
     json["cells"] = Json::array();
     for (const Json& policy : manifest.value("/experiment/policies"_json_pointer, Json::array()))
       if (policy.is_string()) AddPolicy(policy);
+    for (const Json& settings : manifest.value("/experiment/policy"_json_pointer, Json::object()))
+      if (settings.is_object() && settings.contains("use")) AddPolicy(settings["use"]);
     for (const CellKey& key : WholeCells(run)) {
       try {
         json["cells"].push_back(CellOf(run, key, json["cells"].size()));

@@ -39,6 +39,34 @@ class CompareJsonTest(JsonTestCase):
         self.assertEqual(makespan["values"], 8)
         self.assertLessEqual(makespan["low"], makespan["median"])
 
+    def test_all_pairs_are_there_where_the_baseline_was_chosen(self):
+        policies = ("strict", "equal-share", "round-robin", "srpt")
+        chosen = experiment(trials=9).replace('policies = ["strict", "equal-share"]', f"policies = {list(policies)}")
+        self.assertIn("srpt", chosen)
+        (self.folder / "chosen.toml").write_text(chosen)
+        run = self.cosched.run("chosen.toml")
+
+        def pairs_of(*options):
+            [side] = self.compare(run, *options)["comparison"]["sides"]
+            [question] = [one for one in side["questions"] if (one["of"], one["elasticity"]) == ("policies", "malleable")]
+            return question, {frozenset((row["name"], row.get("against", question["base"]))): row for row in question["rows"] + question["others"]}
+        question, pairs = pairs_of()
+        self.assertEqual((len(question["rows"]), len(question["others"]), len(pairs)), (3, 3, 6))
+        for metric, count in question["comparisons"].items():
+            tested = [row["effects"][metric] for row in pairs.values() if row["effects"][metric]["tested"]]
+            self.assertEqual(len(tested), count)
+            self.assertGreater(count, 3)
+            # Holm: the smallest of so many times as much, and none below its own.
+            self.assertAlmostEqual(min(effect["corrected_p"] for effect in tested), min(1, count * min(effect["p"] for effect in tested)))
+            self.assertTrue(all(effect["corrected_p"] >= effect["p"] for effect in tested))
+        # Each pair is what a comparison with that baseline says.
+        for row in question["others"]:
+            named, of_named = pairs_of("--baseline", row["against"])
+            self.assertEqual(named["others"], [])
+            for metric, effect in row["effects"].items():
+                theirs = of_named[frozenset((row["name"], row["against"]))]["effects"][metric]
+                self.assertEqual((effect["ratio"], effect.get("p")), (theirs["ratio"], theirs.get("p")))
+
     def test_runs_that_differ_stand_side_by_side(self):
         runs = [self.cosched.run(), self.cosched.run("x.toml", "--set", "trace.jobs=6")]
         comparison = self.compare(*runs)["comparison"]

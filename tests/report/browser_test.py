@@ -16,7 +16,7 @@ try:
     from selenium import webdriver
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys
-    from selenium.webdriver.support.ui import Select
+    from selenium.webdriver.support.ui import Select, WebDriverWait
 except ImportError:
     webdriver = None
 
@@ -120,6 +120,7 @@ class BrowserTest(unittest.TestCase):
         told = [entry["message"] for entry in self.browser.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
         self.assertEqual(len(told), errors, told)
         self.assertEqual(self.addresses(), [])
+        self.browser.execute_script("for (const point of document.querySelectorAll('details.point')) point.open = true;")
         for picture in self.browser.find_elements(By.CSS_SELECTOR, "svg[role=img]"):
             self.assertGreater(picture.size["height"], 40)
             self.assertTrue(picture.get_attribute("aria-label"))
@@ -250,10 +251,56 @@ class BrowserTest(unittest.TestCase):
         keys = {key.text: key.find_element(By.CSS_SELECTOR, ".mark").get_attribute("d") for key in self.browser.find_elements(By.CLASS_NAME, "key")}
         self.assertEqual({keys["strict, rigid"], keys["strict, malleable"]}, shapes["strict"])
 
+        self.points_are_answered_in_a_table(len(points))
+
         def kinds(count, look):
             return self.browser.execute_script(f"return new Set(Array.from({{length: {count}}}, (_, i) => {look})).size")
         self.assertEqual(kinds(11, "markOf(lineOf({}, i), 0, 0).getAttribute('d')"), 11)
         self.assertEqual(kinds(88, "lineOf({}, i).color + lineOf({}, i).shape"), 88)
+
+    def points_are_answered_in_a_table(self, points):
+        [answer, *_] = self.texts(".answer")
+        for words in (r"malleable: shortest makespan: \S+ at \d of 6 points.*; certain at 0", r"rigid: shortest mean turnaround: ",
+                      "Take it with care: it is simulated"):
+            self.assertRegex(answer, words)
+        rows = self.browser.find_elements(By.XPATH, "//h2[@id='sweep']/following-sibling::div[@class='scroll'][1]//tbody/tr")
+        self.assertEqual(len(rows), 2 * points)
+        self.assertRegex(rows[0].text, r"^\d+ \d+ (rigid|malleable) (equal-share|strict) [\d.]+ \[[\d.]+ [\d.]+\] s no: ")
+        for point in self.browser.find_elements(By.CSS_SELECTOR, "details.point"):
+            self.browser.execute_script("arguments[0].open = false", point)
+        link = rows[-1].find_element(By.TAG_NAME, "a")
+        target = link.get_attribute("href").split("#")[1]
+        link.click()
+        WebDriverWait(self.browser, 60).until(lambda browser: browser.find_elements(By.CSS_SELECTOR, "details.point[open]"))
+        self.assertEqual([point.get_attribute("id") for point in self.browser.find_elements(By.CSS_SELECTOR, "details.point[open]")], [target])
+        self.browser.execute_script("dispatchEvent(new Event('beforeprint'))")
+        self.assertEqual(len(self.browser.find_elements(By.CSS_SELECTOR, "details.point[open]")), points)
+
+    def test_ties_and_the_best_by_another_metric_are_told(self):
+        def tie(_, side):
+            for question in side["questions"]:
+                for row in question["rows"]:
+                    row["effects"]["makespan_s"] = {"ratio": 1, "paired": True, "trials": 9, "tested": False}
+        self.open_changed("tied", tie)
+        [answer] = self.texts(".answer")
+        self.assertRegex(answer, r"malleable: all 2 policies have the same makespan in every trial, [\d.]+ \[[\d.]+ [\d.]+\] s\.")
+        self.assertIn("the same", self.texts("#effects ~ div td"))
+
+        def third(_, side):  # Its turnaround is the shortest; the base of the rows is another policy.
+            side["policies"].append("srpt")
+            for question in [one for one in side["questions"] if one["of"] == "policies"]:
+                [row] = question["rows"]
+                [loser] = [t for t in side["treatments"] if (t["policy"], t["elasticity"]) == (row["name"], question["elasticity"])]
+                winner = {**loser, "policy": "srpt", "medians": {**loser["medians"], "mean_turnaround_s": {"median": .01, "values": 9}}}
+                side["treatments"].append(winner)
+                question["rows"].append({**row, "name": "srpt"})
+                effect = {**row["effects"]["mean_turnaround_s"], "ratio": 2.0, "low": 1.9, "high": 2.1, "decided": True, "tested": True}
+                question["rows"][1]["effects"] = {**row["effects"], "mean_turnaround_s": {**effect, "ratio": .5, "low": .4, "high": .6}}
+                question["others"] = [{**row, "against": "srpt", "effects": {**row["effects"], "mean_turnaround_s": effect}}]
+        self.open_changed("third", third)
+        [answer] = self.texts(".answer")
+        self.assertRegex(answer, r"malleable: srpt has the shortest mean turnaround, 0\.0100 s\. Of these trials that is certain at 5 %: it is told apart from ")
+        self.assertIn("(which takes 2.00 [1.90 2.10] times as long)", answer)
 
     def test_numbers_have_three_significant_digits(self):
         self.open("digits", self.run_folder)
@@ -286,7 +333,7 @@ class BrowserTest(unittest.TestCase):
             self.assertEqual(len(picture.find_elements(By.CSS_SELECTOR, "[data-tip*=', trial ']")), 14)
         self.assertFalse(self.browser.find_elements(By.CSS_SELECTOR, "svg[aria-label^='makespan'], svg[aria-label^='mean turnaround']"))
         heads = self.texts("#tables ~ .scroll th")
-        self.assertNotIn("turnaround s", heads)
+        self.assertNotIn("mean turnaround s", heads)
         self.assertLessEqual({"granted core-s", "p99 ms", "windows above"}, set(heads))
 
     def test_losses_failures_and_marks_are_counted_from_the_cells(self):

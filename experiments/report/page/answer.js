@@ -52,44 +52,73 @@ const leavesOutMarked = (side) => side.notes.some((note) => MARKED_LEFT_OUT.test
 // other's, and not the other way round. `favours`: it says that the policy is the shorter.
 function effectAgainst(side, elasticity, metric, policy, other) {
   const question = side.questions.find((q) => q.of === "policies" && q.elasticity === elasticity);
-  if (!question || (question.base !== policy && question.base !== other)) return null;
-  const own = question.base === other;
-  const row = question.rows.find((one) => one.name === (own ? policy : other));
+  if (!question) return null;
+  const pairs = [...question.rows.map((row) => ({ ...row, against: question.base })), ...question.others];
+  const row = pairs.find(({ name, against }) => (name === policy && against === other) || (name === other && against === policy));
   const effect = row ? row.effects[metric] : null;
-  return effect ? { ...effect, own, favours: own ? effect.ratio < 1 : effect.ratio > 1 } : null;
+  if (!effect) return null;
+  const own = row.name === policy;
+  return { ...effect, own, favours: own ? effect.ratio < 1 : effect.ratio > 1 };
 }
 
-// The policy with the lowest median of those that lost nothing, and what the trials in pairs say of it and each other.
+// Whether two policies are equal in every trial, as the trials say of the two or of each and the base.
+function isSameIn(side, elasticity, metric, policy, other) {
+  const same = (a, b) => {
+    const effect = a === b ? { ratio: 1 } : effectAgainst(side, elasticity, metric, a, b);
+    return effect !== null && !effect.tested && effect.ratio === 1;
+  };
+  const question = side.questions.find((q) => q.of === "policies" && q.elasticity === elasticity);
+  return same(policy, other) || (question !== undefined && same(policy, question.base) && same(other, question.base));
+}
+
+// The policy with the lowest median of those that lost nothing, and what the trials in pairs say of it and each other. `same`: equal in each.
 function best(side, elasticity, metric) {
   const treatments = side.treatments.filter((t) => t.elasticity === elasticity && lossless(t) && t.medians[metric]);
   if (treatments.length === 0) return null;
   const first = treatments.reduce((a, b) => (b.medians[metric].median < a.medians[metric].median ? b : a));
   const others = side.treatments.filter((t) => t.elasticity === elasticity && t.policy !== first.policy);
-  const found = { policy: first.policy, median: first.medians[metric], told: [], contrary: [], alike: [], untested: [], alone: others.length === 0 };
+  const found = { policy: first.policy, median: first.medians[metric], told: [], contrary: [], alike: [], same: [], untested: [], alone: others.length === 0 };
   for (const { policy } of others) {
     const effect = effectAgainst(side, elasticity, metric, first.policy, policy);
-    const kind = effect === null ? found.untested : !effect.decided ? found.alike : effect.favours ? found.told : found.contrary;
+    const kind = isSameIn(side, elasticity, metric, first.policy, policy) ? found.same : effect === null ? found.untested : !effect.decided ? found.alike : effect.favours ? found.told : found.contrary;
     kind.push({ policy, effect });
   }
   return found;
 }
 
+const MOST_NAMED = 6;
 const policiesOf = (places) => places.map(({ policy }) => policy).join(", ");
-const ratioText = (effect) => `${rounded(effect.ratio)} [${rounded(effect.low)} ${rounded(effect.high)}] times as long`;
+// A long list of all others is no news.
+const othersOf = (places, all) => (places.length > MOST_NAMED && places.length === all ? `any of the other ${all}` : policiesOf(places));
+// Three digits, or four where three would hide on which side of 1 it is.
+const ratioDigits = (...values) => (values.some((value) => value !== undefined && value !== 1 && rounded(value) === "1.00") ? 4 : 3);
+function ratioText({ ratio, low, high }) {
+  const text = (value) => rounded(value, ratioDigits(ratio, low, high));
+  return `${text(ratio)} [${text(low)} ${text(high)}] times as long`;
+}
 const sizesText = (places) => places.map(({ policy, effect }) => `${policy} (${effect.own ? "it takes" : "which takes"} ${ratioText(effect)})`).join(", ");
+
+// Of what best() found: the names that share the place, of how many policies, and whether all others are told apart from them.
+function certaintyOf(found) {
+  const names = [found.policy, ...found.same.map(({ policy }) => policy)], doubted = [...found.alike, ...found.untested, ...found.contrary];
+  return { names, all: names.length + doubted.length + found.told.length, certain: doubted.length === 0, doubted };
+}
 
 function bestSentence(side, elasticity, metric) {
   const found = best(side, elasticity, metric);
-  if (!found) return el("p", {}, `${elasticity}: no policy finished every job of every trial, so none has the best ${METRICS[metric]}.`);
-  if (found.alone) return el("p", {}, `${elasticity}: `, el("b", {}, found.policy), ` alone; its ${METRICS[metric]} is `, medianText(found.median), " s.");
-  const certain = found.alike.length === 0 && found.untested.length === 0 && found.contrary.length === 0;
-  const parts = [`${elasticity}: `, el("b", {}, found.policy), ` has the shortest ${METRICS[metric]}, `, medianText(found.median), " s. "];
+  const of = elasticitiesOf(side).length > 1 ? `${elasticity}: ` : "";
+  if (!found) return el("p", {}, `${of}no policy finished every job of every trial, so none has the best ${METRICS[metric]}.`);
+  if (found.alone) return el("p", {}, of, el("b", {}, found.policy), ` alone; its ${METRICS[metric]} is `, medianText(found.median), " s.");
+  const { names, all, certain } = certaintyOf(found), rest = all - names.length;
+  if (rest === 0) return el("p", {}, of, el("b", {}, `all ${all} policies have the same ${METRICS[metric]}`), " in every trial, ", medianText(found.median), " s.");
+  const parts = [of, el("b", {}, names.join(", ")), ` ${names.length > 1 ? "have" : "has"} the shortest ${METRICS[metric]}, `, medianText(found.median),
+                 names.length > 1 ? " s, the same in every trial. " : " s. "];
   if (certain) return el("p", {}, ...parts, el("b", {}, "Of these trials that is certain"), ` at 5 %: it is told apart from ${sizesText(found.told)}.`);
   parts.push(el("b", {}, "That is not certain"), ": ");
   const reasons = [];
   if (found.contrary.length > 0) reasons.push(`the same trials in pairs say the opposite of ${sizesText(found.contrary)}`);
-  if (found.alike.length > 0) reasons.push(`it can't be told apart from ${policiesOf(found.alike)}`);
-  if (found.untested.length > 0) reasons.push(`nothing tested it against ${policiesOf(found.untested)}`);
+  if (found.alike.length > 0) reasons.push(`it can't be told apart from ${othersOf(found.alike, rest)}`);
+  if (found.untested.length > 0) reasons.push(`nothing tested it against ${othersOf(found.untested, rest)}`);
   if (found.told.length > 0) reasons.push(`it is told apart from ${sizesText(found.told)}`);
   return el("p", {}, ...parts, reasons.join("; ") + ".");
 }
@@ -247,12 +276,15 @@ function lossesText(section, side) {
           marked > 0 && `${marked} of ${cells.length} cells ${marked === 1 ? "is" : "are"} marked${leavesOutMarked(side) ? ", and left out" : ""}`].filter(Boolean).join(". ");
 }
 
+const isLoud = (note) => LOUD.some((words) => words.test(note));
+// Each once, though sides may say the same.
+const notesOf = (comparison) => [...new Set([...comparison.copies, ...comparison.notes, ...comparison.sides.flatMap((side) => side.notes),
+                                             ...comparison.between.map((between) => between.not_pooled)])];
+
 // Doubts and marks: what forbids to take figures as they are stands out.
 function doubts(section) {
   const { comparison } = section;
-  const all = [...comparison.copies, ...comparison.notes, ...comparison.sides.flatMap((side) => side.notes), ...comparison.between.map((between) => between.not_pooled)];
-  const notes = [...new Set(all)];  // Sides may say the same.
-  const isLoud = (note) => LOUD.some((words) => words.test(note));
+  const notes = notesOf(comparison);
   const losses = comparison.sides.flatMap((side, index) => {
     const text = lossesText(section, side);
     return text ? [`${letter(section, index)}${text}.`] : [];

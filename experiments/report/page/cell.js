@@ -8,7 +8,7 @@ function gantt(cell, name) {
   const most = greatest(spans.map((span) => span[3]), 1);
   const row = Math.max(4, Math.min(20, 900 / jobs.length));
   const place = new Map(jobs.map((job, index) => [job[0], index]));
-  const x = scale(0, endOf(cell), LABELS, WIDTH - 20);
+  const x = scale(0, endOf(cell), LABELS, WIDTH - RIGHT);
   const bottom = jobs.length * row + 4;
   const marks = [];
   for (const [job, from, to, cores, threads] of spans) {
@@ -18,11 +18,13 @@ function gantt(cell, name) {
     if (cores > 0 && row >= 14 && x(to) - x(from) > 18) marks.push(svg("text", { x: x(from) + 4, y: y + row / 2 + 3, "font-size": 10, fill: "#000", style: cores / most > .6 ? "fill:#fff" : undefined, "pointer-events": "none" }, amount(cores)));
   }
   const every = Math.max(1, Math.ceil(14 / row));
+  const numbered = row >= 14 ? "the number is" : "darker is more of";
+  const legendText = `seconds; ${numbered} the cores granted, grey waits or is paused, a cross is a lost job`;
   jobs.forEach(([id, workload, , , ended, state, reason], index) => {
     if (index % every === 0) marks.push(svg("text", { x: LABELS - 10, y: index * row + row / 2 + 5, "text-anchor": "end", "font-size": 11 }, `${workload} ${id}`));
     if (state !== "finished" && state !== "declined") marks.push(svg("path", { d: `M${x(ended) - 4},${index * row + row / 2 - 4}l8,8m-8,0l8,-8`, stroke: "#b00020", "stroke-width": 2.5, ...told(`job ${id} ${state}: ${reason}`) }));
   });
-  return picture(WIDTH, bottom + 44, `Cores of every job over time, ${name}`, axis(x, ticks(0, endOf(cell), 8), bottom, 0, "seconds; the number is the cores granted, grey waits or is paused, a cross is a lost job"), marks);
+  return picture(WIDTH, bottom + 44, `Cores of every job over time, ${name}`, axis(x, ticks(0, endOf(cell), 8), bottom, 0, legendText, x(endOf(cell))), marks);
 }
 
 const endOf = (cell) => greatest(cell.data.spans.map((span) => span[2]), greatest(cell.data.jobs.map((job) => job[4]), 1e-3));
@@ -38,9 +40,9 @@ function coresInUse(cell, name) {
   let now = 0;
   const steps = times.map((time) => [time, (now += changes.get(time))]);
   const most = greatest(steps.map(([, cores]) => cores), 1);
-  const x = scale(0, endOf(cell), LABELS, WIDTH - 20), y = scale(0, most, 104, 10);
+  const x = scale(0, endOf(cell), LABELS, WIDTH - RIGHT), y = scale(0, most, 104, 10);
   const marks = steps.slice(0, -1).map(([time, cores], index) => svg("rect", { x: x(time), width: Math.max(.5, x(steps[index + 1][0]) - x(time)), y: y(cores), height: y(0) - y(cores), fill: "#7fb3d5", ...told(`${amount(Math.abs(cores))} cores granted\n${rounded(time, 4)} to ${rounded(steps[index + 1][0], 4)} s`) }));
-  return picture(WIDTH, 150, `Cores granted over time, ${name}`, axis(x, ticks(0, endOf(cell), 8), 104, 8, "seconds"),
+  return picture(WIDTH, 150, `Cores granted over time, ${name}`, axis(x, ticks(0, endOf(cell), 8), 104, 8, "seconds", x(endOf(cell))),
                  svg("text", { x: LABELS - 10, y: 14, "text-anchor": "end" }, amount(most)), svg("text", { x: LABELS - 10, y: 108, "text-anchor": "end" }, "0"),
                  svg("text", { x: LABELS - 10, y: 62, "text-anchor": "end" }, "cores granted"), marks);
 }

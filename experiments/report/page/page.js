@@ -4,7 +4,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const report = document.getElementById("report");
 const whole = (count) => (count === null || count === undefined ? "-" : rounded(count, Math.max(3, String(Math.round(count)).length)).replace(/\.0+$/, ""));
 // Minor ones are not printed: a page of paper is too narrow.
-const SHOWN_MEDIANS = [["makespan_s", "makespan s"], ["mean_turnaround_s", "turnaround s"], ["p95_turnaround_s", "p95 s"], ["max_wait_s", "max wait s"],
+const SHOWN_MEDIANS = [["makespan_s", "makespan s"], ["mean_turnaround_s", "mean turnaround s"], ["p95_turnaround_s", "p95 s"], ["max_wait_s", "max wait s"],
                        ["core_utilization", "used", percent], ["oversubscription", "oversub", percent],
                        ["throughput_jobs_per_hour", "jobs/h", undefined, "minor"], ["images_per_s", "images/s", undefined, "minor"], ["resizes", "resizes", whole, "minor"],
                        ["lost", "lost", whole]];
@@ -54,9 +54,9 @@ function effectsTable(rows, first) {
   for (const metric of metrics) {
     const of = (row) => row.effects[metric];
     columns.push({ title: `${METRICS[metric]}, ratio`, value: (row) => (of(row) ? of(row).ratio : null),
-                   text: (row) => (of(row) ? medianText({ median: of(row).ratio, low: of(row).low, high: of(row).high }) : `not compared: ${row.why_not || ""}`) },
+                   text: (row) => (of(row) ? medianText({ median: of(row).ratio, low: of(row).low, high: of(row).high }, ratioDigits(of(row).ratio, of(row).low, of(row).high)) : `not compared: ${row.why_not || ""}`) },
                  { title: "p", value: (row) => (of(row) && of(row).tested ? of(row).corrected_p : null), text: (row) => (of(row) && of(row).tested ? rounded(of(row).corrected_p, 2) : "-") },
-                 { title: "told apart", kind: "text", value: (row) => (of(row) && of(row).decided ? "yes" : "no") });
+                 { title: "told apart", kind: "text", value: (row) => (!of(row) ? "-" : of(row).decided ? "yes" : !of(row).tested && of(row).ratio === 1 ? "the same" : "no") });
   }
   return sortable(columns, rows);
 }
@@ -169,14 +169,48 @@ function environment(run) {
                 ["status", run.status], ["started", run.started], ["finished", run.finished]]);
 }
 
+// One figure of several that a command made is made by its own name alone.
+function ownCommand(run) {
+  const found = /^(.* reproduce) (.*)$/.exec(run.command_line || ""), name = (run.experiment && run.experiment.name) || "";
+  if (!found || !name.startsWith("fig_")) return run.command_line;
+  const options = found[2].split(" --").slice(1).filter((option) => option !== "resume");
+  return [`${found[1]} ${name.slice("fig_".length)}`, ...options].join(" --");
+}
+
+// What of a repetition is to be the same.
+function sameness(run) {
+  const experiment = run.experiment || {};
+  if (experiment.backend !== "simulated") return "Times of another run on this machine differ as those of trials do; those of another machine do not compare.";
+  const profile = "With the same profile, which this file does not hold, ";
+  return (experiment.simulation && experiment.simulation.charge_decisions) === "measured"
+    ? `${profile}times differ by what decisions take, which is measured anew.` : `${profile}every row is the same on any machine.`;
+}
+
+// The sweep of whose points the run is the first that is told of: { path, link, keys }; null if it is none.
+function sweepOfRun(run) {
+  const first = data.sections.find((section) => section.title && data.runs[section.runs[0]] === run);
+  if (!first) return null;
+  const points = sweepsOf(data.sections).find((among) => among.includes(first)) || [first];
+  const keys = [...new Set(points.flatMap((point) => Object.keys(point.values)))];
+  const cut = (path) => path.slice(0, -first.title.length - 1) || ".";
+  return { path: cut(run.path), link: cut(run.link), title: first.title, keys: keys.map((key) => `${key} = ${inOrder(points.flatMap((point) => point.values[key] ?? [])).join(", ")}`) };
+}
+
+function minutesText(run) {
+  const seconds = (Date.parse(run.finished) - Date.parse(run.started)) / 1e3;
+  return Number.isFinite(seconds) ? ` It took ${seconds < 90 ? `${seconds} seconds` : `${Math.round(seconds / 60)} minutes`}.` : "";
+}
+
 function repeat(run) {
-  const experiment = run.experiment || {}, build = run.build || {};
+  const experiment = run.experiment || {}, build = run.build || {}, sweep = sweepOfRun(run), place = sweep || run;
   const commit = (build.git_commit || "").replace(/-dirty$/, "");
-  const lines = [commit && `git checkout ${commit}`, run.command_line].filter(Boolean).join("\n");
+  const lines = [commit && `git checkout ${commit}`, ownCommand(run)].filter(Boolean).join("\n");
   return [(build.git_commit || "").endsWith("-dirty") ? el("div", { class: "doubt" }, el("p", {}, "This can't be repeated exactly: the source tree had changes that are in no commit.")) : null,
           el("p", {}, "In a clone of cosched, built as its README says, with the paths of your machine:"), el("pre", {}, lines),
-          el("p", {}, `Seed ${experiment.seed}, ${typeof experiment.trials === "number" ? `${experiment.trials} trials` : `trials ${experiment.trials}`}; experiment file ${run.experiment_file || "unknown"}; records in `, el("a", { href: encodeURI(run.link) }, run.path), "."),
-          el("details", {}, el("summary", {}, "Every key of the experiment, with its value"), el("pre", {}, JSON.stringify(experiment, null, 2)))];
+          el("p", {}, sameness(run), minutesText(run)),
+          sweep ? el("p", {}, `All points of the sweep are made by it: ${sweep.keys.join("; ")}.`) : null,
+          el("p", {}, `Seed ${experiment.seed}, ${typeof experiment.trials === "number" ? `${experiment.trials} trials` : `trials ${experiment.trials}`}; experiment file ${run.experiment_file || "unknown"}; records in `, el("a", { href: encodeURI(place.link) }, place.path), "."),
+          el("details", {}, el("summary", {}, `Every key of the experiment, with its value${sweep ? ` at ${sweep.title}` : ""}`), el("pre", {}, JSON.stringify(experiment, null, 2)))];
 }
 
 // The parts of a section: id, text of the link to it, title, and what makes it.
@@ -202,24 +236,29 @@ function environments() {
 
 const repeats = () => uniqueRuns().flatMap(repeat);
 
+const MOST_LINKED = 12;  // Points; the table of all has links, too.
+
 // Parts one after the other, each under its heading and with a link to it; what has no content is left out.
 function reportParts() {
   const links = [], content = [];
-  const add = (id, link, title, make, head = "h2") => {
+  const add = (id, link, title, make, head = "h2", among = content) => {
     const made = orWhyNot(make).filter(Boolean);
     if (made.length === 0) return;
     if (link) links.push([id, link]);
-    content.push(el(head, { id }, title), ...made);
+    among.push(el(head, { id }, title), ...made);
   };
-  const several = data.sections.length > 1;
+  const several = data.sections.length > 1, sweeps = sweepsOf(data.sections), swept = new Set(sweeps.flat());
+  sweeps.forEach((points, index) => {
+    add(`sweep${index || ""}`, index ? "" : "Answer", "Over the points of the sweep", () => pointsAnswer(points));
+    add(`over${index || ""}`, index ? "" : "Pictures of all points", "Pictures over the points", () => overPoints(points));
+  });
   add("claims", "Claims", "Claims", claims);
-  sweepsOf(data.sections).forEach((points, index) => add(`sweep${index || ""}`, index ? "" : "Over all points", "Over the points of the sweep", () => overPoints(points)));
   data.sections.forEach((section, index) => {
-    if (several) {
-      links.push([`section${index || ""}`, section.title || "together"]);
-      content.push(el("h2", { id: `section${index || ""}` }, section.title || "The runs together"));
-    }
-    for (const [id, link, title, make] of PARTS) add(`${id}${index || ""}`, several ? "" : link, title, () => make(section), several ? "h3" : "h2");
+    const id = `section${index || ""}`, parts = [];
+    for (const [part, link, title, make] of PARTS) add(`${part}${index || ""}`, several ? "" : link, title, () => make(section), several ? "h3" : "h2", parts);
+    if (several && (!swept.has(section) || swept.size <= MOST_LINKED)) links.push([id, section.title || "together"]);
+    if (swept.has(section)) content.push(el("details", { class: "point", id }, el("summary", {}, section.title), ...parts));
+    else content.push(several ? el("h2", { id }, section.title || "The runs together") : null, ...parts);
   });
   add("words", "Words and method", "Words and method", words);
   add("environment", "Environment", "Environment", environments);
@@ -230,11 +269,25 @@ function reportParts() {
 function page() {
   const first = data.runs[0];
   const name = (first.experiment && first.experiment.name) || first.path;
-  report.append(el("h1", {}, document.title), el("p", { class: "soft" }, `${data.runs.length} run${data.runs.length === 1 ? "" : "s"} of ${name}, made by: ${data.command}`));
+  report.append(el("h1", {}, document.title), el("p", { class: "soft" }, `${data.runs.length} ${data.sections.every((section) => section.title) ? "point" : "run"}${data.runs.length === 1 ? "" : "s"} of ${name}, made by: ${data.command}`));
   const { links, content } = reportParts();
   report.append(el("nav", { "aria-label": "Parts of this report" }, ...links.map(([id, text]) => el("a", { href: `#${id}` }, text))));
-  for (const part of content) report.append(part);
+  report.append(...content.filter(Boolean));
   listenForTips();
+  openWhereTheLinkLeads();
+}
+
+// A point of a sweep is closed until somebody goes there, or prints the page.
+function openWhereTheLinkLeads() {
+  const open = () => {
+    const target = document.getElementById(location.hash.slice(1)), point = target && target.closest("details.point");
+    if (!point || point.open) return;
+    point.open = true;
+    target.scrollIntoView();
+  };
+  addEventListener("hashchange", open);
+  addEventListener("beforeprint", () => document.querySelectorAll("details.point").forEach((point) => { point.open = true; }));
+  open();
 }
 
 page();

@@ -1,6 +1,6 @@
 // Pictures of a comparison. Every mark says on hover what it is; shapes and places tell what colours do, too.
 
-const ROW = 24, LABELS = 190, WIDTH = 880;
+const ROW = 24, LABELS = 190, WIDTH = 880, RIGHT = 36;
 
 // A metric's value in one cell; null where it has none.
 function valueOf(run, cell, { column, service }) {
@@ -30,9 +30,8 @@ function dots(section, metric, title) {
   const values = rows.flatMap((row) => [...row.cells.map((c) => c.value), ...ofMedian(row.median)]);
   if (values.length === 0) return null;
   const highest = greatest(values, values[0]);
-  const places = ticks(smallest(values, 0), highest || 1);
-  if (places[places.length - 1] < highest) places.push(2 * places[places.length - 1] - places[places.length - 2]);
-  const x = scale(places[0], places[places.length - 1], LABELS, WIDTH - 20);
+  const places = around(smallest(values, 0), highest || 1);
+  const x = scale(places[0], places[places.length - 1], LABELS, WIDTH - RIGHT);
   const height = rows.length * ROW + 52;
   const marks = rows.flatMap((row, index) => rowOfDots(row, x, 14 + index * ROW));
   return picture(WIDTH, height, `${title} of every treatment`, axis(x, places, rows.length * ROW + 4, 2, title), marks);
@@ -60,11 +59,8 @@ function ratios(rows, metric, title) {
   if (shown.length === 0) return null;
   const effects = shown.map((row) => row.effects[metric]);
   const low = smallest(effects.map((e) => e.low ?? e.ratio), 1), high = greatest(effects.map((e) => e.high ?? e.ratio), 1);
-  const places = ticks(low - (high - low) * .05, high + (high - low) * .05, 7);
-  const step = places.length > 1 ? places[1] - places[0] : 1;
-  while (places[0] > low) places.unshift(places[0] - step);
-  while (places[places.length - 1] < high) places.push(places[places.length - 1] + step);
-  const x = scale(places[0], places[places.length - 1], LABELS, WIDTH - 20);
+  const places = around(low - (high - low) * .05, high + (high - low) * .05, 7);
+  const x = scale(places[0], places[places.length - 1], LABELS, WIDTH - RIGHT);
   const bottom = shown.length * ROW + 4;
   const marks = shown.flatMap((row, index) => rowOfRatio(row.name, effects[index], x, 14 + index * ROW));
   return picture(WIDTH, bottom + 48, title, axis(x, places, bottom, 2, title),

@@ -47,20 +47,29 @@ function ticks(low, high, count = 6) {
   for (let i = Math.ceil(low / step); i * step <= high + step * 1e-9; ++i) places.push(i * step);
   return places;
 }
+// Those, and one below and above where they do not reach so far.
+function around(low, high, count) {
+  const places = low === high ? ticks(low - .05 * (Math.abs(low) || 1), high + .05 * (Math.abs(high) || 1), count) : ticks(low, high, count);
+  const step = places.length > 1 ? places[1] - places[0] : Math.max(high - low, Math.abs(high) || 1);
+  if (places.length === 0) places.push(low);
+  while (places[0] > low) places.unshift(places[0] - step);
+  while (places[places.length - 1] < high) places.push(places[places.length - 1] + step);
+  return places;
+}
 function tickText(value, places) {
   const step = places.length > 1 ? places[1] - places[0] : 1;
   return value.toFixed(Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
 }
 const scale = (from, to, left, right) => (value) => left + ((value - from) / (to - from || 1)) * (right - left);
 
-// Lines and figures of a horizontal axis at y, with a grid up to `top`.
-function axis(x, places, y, top, title) {
+// Lines and figures of a horizontal axis at y, with a grid up to `top`. end: where it ends, if behind the last place.
+function axis(x, places, y, top, title, end = 0) {
   const group = svg("g");
   for (const place of places) {
     group.append(svg("line", { class: "grid", x1: x(place), x2: x(place), y1: top, y2: y }),
                  svg("text", { x: x(place), y: y + 16, "text-anchor": "middle" }, tickText(place, places)));
   }
-  const ends = [x(places[0]), x(places[places.length - 1])];
+  const ends = [x(places[0]), Math.max(end, x(places[places.length - 1]))];
   group.append(svg("line", { class: "axis", x1: ends[0], x2: ends[1], y1: y, y2: y }),
                svg("text", { x: (ends[0] + ends[1]) / 2, y: y + 34, "text-anchor": "middle" }, title));
   return group;

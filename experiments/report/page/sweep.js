@@ -1,4 +1,4 @@
-// A sweep as a whole: medians along the key with most values, a line a policy and kind of tenants, a panel for each value of the other keys.
+// A sweep as a whole, in pictures: medians along the key with most values, a line a policy and kind of tenants, a panel for each value of the other keys.
 
 const COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#5a5a5a", "#1a1a1a"];
 // Marks of policies, so that lines are told apart without colours, too: paths around the origin, about 2 wide. There are 11, since that and
@@ -9,7 +9,7 @@ const SHAPES = ["M-1,0a1,1 0 1,0 2,0a1,1 0 1,0 -2,0z", "M-.9,-.9h1.8v1.8h-1.8z",
                 "M-1.1,-1.1H1.1L-1.1,1.1H1.1z"];
 const DASHES = { rigid: "6 4", moldable: "2 3" };
 const MOST_PANELS = 8, MOST_NAMES = 12;
-const PANEL = { width: 430, height: 260, left: 62, right: 420, top: 26, bottom: 212 };
+const PANEL = { width: 400, height: 260, left: 62, right: 392, top: 26, bottom: 212 };
 const OF_JOBS_OVER_POINTS = [["makespan_s", "makespan in s"], ["mean_turnaround_s", "mean turnaround in s"]];
 const OVER_POINTS = [["core_utilization", "share of cores used"]];
 const OF_SERVICES_OVER_POINTS = [["violated", "windows above the objective, worst service"], ["p99_latency_ms", "p99 latency in ms, worst service"], ["slo_attainment", "requests in SLO, worst service"]];
@@ -51,7 +51,24 @@ function metricAt(treatment, metric) {
   return services.reduce((a, b) => (worse(b, a) ? b : a));
 }
 
-const treatmentsAt = (point) => point.comparison.sides[0].treatments;
+// The ratio to the baseline that the experiment names, or null.
+function ratioAt(point, treatment, metric) {
+  const question = sideAt(point).questions.find((one) => one.of === "policies" && one.elasticity === treatment.elasticity && !one.base_is_best);
+  const row = question && question.rows.find(({ name }) => name === treatment.policy), effect = row && row.effects[metric];
+  return effect ? { median: effect.ratio, low: effect.low, high: effect.high, level: effect.level } : null;
+}
+
+// What is drawn: { title, at(point, treatment) }, and for ratios `least`, where their axis need not begin at 0.
+function drawnMetrics(points) {
+  const medians = (list) => list.map(([metric, title]) => ({ title, at: (_, treatment) => metricAt(treatment, metric) }));
+  const jobs = points.some((point) => asksJobs(sideAt(point)));
+  const bases = points.flatMap((point) => sideAt(point).questions.filter((one) => one.of === "policies" && !one.base_is_best).map(({ base }) => base));
+  const ratiosOf = jobs && bases.length > 0 ? Object.entries(METRICS).map(([metric, name]) => ({
+    title: `${name} / that of ${bases[0]}`, least: 1, at: (point, treatment) => ratioAt(point, treatment, metric) })) : [];
+  return [...ratiosOf, ...medians([...(jobs ? OF_JOBS_OVER_POINTS : []), ...OVER_POINTS, ...OF_SERVICES_OVER_POINTS])];
+}
+
+const treatmentsAt = (point) => sideAt(point).treatments;
 const lineName = (treatment) => `${treatment.policy}, ${treatment.elasticity}`;
 // index: of the treatment's policy.
 function lineOf(treatment, index) {
@@ -78,7 +95,7 @@ function sideAxis(y, places, title) {
 
 function footAxis(x, names, along) {
   const group = svg("g", {}, svg("line", { class: "axis", x1: PANEL.left, x2: PANEL.right, y1: PANEL.bottom, y2: PANEL.bottom }),
-                    svg("text", { x: (PANEL.left + PANEL.right) / 2, y: PANEL.bottom + 38, "text-anchor": "middle" }, along));
+                    svg("text", { x: (PANEL.left + PANEL.right) / 2, y: PANEL.bottom + 38, "text-anchor": "middle" }, keyName(along)));
   const every = Math.ceil(names.length / MOST_NAMES), most = Math.max(4, Math.floor(52 / Math.ceil(names.length / every)));
   names.forEach((name, index) => {
     if (index % every !== 0) return;
@@ -100,21 +117,19 @@ function lineOverPoints(line, places, x, y, names) {
   return marks;
 }
 
-// One metric in one panel; null where nothing has it.
-function panelOf(points, layout, lines, metric, title, of, highest) {
+// One metric in one panel, with its axis at those places; null where nothing has it.
+function panelOf(points, layout, lines, { title, at }, of, places) {
   const drawn = lines.map((line, index) => ({ line, shift: lines.length > 1 ? .24 * (index / (lines.length - 1) - .5) : 0, places: points.flatMap((point) => {
     const treatment = treatmentsAt(point).find((one) => lineName(one) === line.name);
-    const median = treatment ? metricAt(treatment, metric) : null;
+    const median = treatment ? at(point, treatment) : null;
     return median ? [{ at: layout.names.indexOf(point.values[layout.along]), median }] : [];
-  }).sort((a, b) => a.at - b.at) })).filter(({ places }) => places.length > 0);
+  }).sort((a, b) => a.at - b.at) })).filter((line) => line.places.length > 0);
   if (drawn.length === 0) return null;
-  const places = ticks(0, highest, 5);
-  if (places[places.length - 1] < highest) places.push(2 * places[places.length - 1] - places[places.length - 2]);
-  const y = scale(0, places[places.length - 1], PANEL.bottom, PANEL.top);
+  const y = scale(places[0], places[places.length - 1], PANEL.bottom, PANEL.top);
   const x = scale(-.5, layout.names.length - .5, PANEL.left, PANEL.right);
   const head = `${title}${of ? `; ${of}` : ""}`;
   return picture(PANEL.width, PANEL.height, `${head}, along ${layout.along}`, sideAxis(y, places, head), footAxis(x, layout.names, layout.along),
-                 ...drawn.flatMap(({ line, shift, places: at }) => lineOverPoints(line, at, (place) => x(place + shift), y, layout.names)));
+                 ...drawn.flatMap((one) => lineOverPoints(one.line, one.places, (place) => x(place + one.shift), y, layout.names)));
 }
 
 function legend(lines) {
@@ -127,15 +142,14 @@ function overPoints(points) {
   const layout = layoutOf(points), shown = layout.panels.slice(0, MOST_PANELS);
   const policies = [...new Set(points.flatMap((point) => treatmentsAt(point).map((treatment) => treatment.policy)))];
   const lines = [...new Map(points.flatMap(treatmentsAt).map((one) => [lineName(one), lineOf(one, policies.indexOf(one.policy))])).values()];
-  const jobs = points.some((point) => asksJobs(point.comparison.sides[0])) ? OF_JOBS_OVER_POINTS : [];
-  const parts = [];
-  for (const [metric, title] of [...jobs, ...OVER_POINTS, ...OF_SERVICES_OVER_POINTS]) {
-    const tops = points.flatMap(treatmentsAt).map((treatment) => metricAt(treatment, metric)).filter(Boolean).map((median) => median.high ?? median.median);
-    const highest = greatest(tops, 0);
-    if (highest === 0) continue;
-    parts.push(el("div", { class: "panels" }, ...shown.map(([of, among]) => panelOf(among, layout, lines, metric, title, of, highest))));
+  const parts = [legend(lines)];
+  for (const metric of drawnMetrics(points)) {
+    const found = points.flatMap((point) => treatmentsAt(point).map((treatment) => metric.at(point, treatment))).filter(Boolean);
+    const lowest = metric.least === undefined ? 0 : smallest(found.map((median) => median.low ?? median.median), metric.least);
+    const highest = greatest(found.map((median) => median.high ?? median.median), metric.least ?? 0);
+    if (found.length === 0 || highest === 0) continue;
+    parts.push(el("div", { class: "panels" }, ...shown.map(([of, among]) => panelOf(among, layout, lines, metric, of, around(lowest, highest, 5)))));
   }
-  parts.push(legend(lines));
   const hidden = layout.panels.length - shown.length;
   parts.push(el("p", { class: "soft" }, `Medians of each point's trials, with their intervals; a cell that lost jobs counts only where all did.${hidden ? ` ${hidden} more panels are not shown.` : ""}`));
   return parts;

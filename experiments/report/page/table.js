@@ -38,7 +38,8 @@ function sortable(columns, rows, caption) {
 function medianText(entry, digits = 3) {
   if (!entry) return "-";
   if (entry.median > 0 && entry.median < 1e-3) return "< 0.001";
-  const interval = entry.low === undefined ? "" : el("span", { class: "interval" }, ` [${rounded(entry.low, digits)} ${rounded(entry.high, digits)}]`);
+  const bound = (value) => (value > 0 && value < 1e-3 ? "< 0.001" : rounded(value, digits));
+  const interval = entry.low === undefined ? "" : el("span", { class: "interval" }, ` [${bound(entry.low)} ${bound(entry.high)}]`);
   return el("span", {}, rounded(entry.median, digits), interval);
 }
 
