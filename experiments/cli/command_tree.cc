@@ -49,7 +49,7 @@ void DescribeBelow(const CLI::App& app, std::vector<std::string> words, const st
     }
   }
   std::vector<const CLI::App*> below;
-  for (const CLI::App* one : app.get_subcommands([](const CLI::App*) { return true; })) {
+  for (const CLI::App* one : app.get_subcommands({})) {
     if (IsHidden(one->get_group())) continue;
     below.push_back(one);
     command.commands.emplace_back(one->get_name(), one->get_description());

@@ -120,7 +120,7 @@ void AddBelow(CLI::App& app, std::vector<std::string> words) {
   for (const CommandExample& example : ExamplesOf(words))
     footer += fmt::format("\n  # {}\n  {}", example.words, example.line);
   if (!footer.empty()) app.footer("Examples:" + footer);
-  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+  for (CLI::App* command : app.get_subcommands({})) {
     words.push_back(command->get_name());
     AddBelow(*command, words);
     words.pop_back();

@@ -100,13 +100,6 @@ void PlanSweep(const Sweep& sweep, const FigureSettings& figure, FigurePlan* pla
   plan->bytes = TotalSize(EstimateRecords(sweep)) * (both ? 2 : 1);
 }
 
-// What is no mistake of the file's on another machine.
-bool IsOfMachine(const InputError& error) {
-  const std::string& key = error.details().key;
-  return dynamic_cast<const NotHereError*>(&error) != nullptr ||
-         key.find("cores") != std::string::npos;
-}
-
 // Into folders that can be written to, whatever those that they come from allow. False: not all.
 bool CopyFiles(const fs::path& from, const fs::path& to) {
   std::error_code error;
@@ -183,9 +176,11 @@ FigurePlan PlanFigure(const std::string& name, bool quick, const Topology& topol
       if (calibrates) point.config.profile.reset();
     PlanSweep(sweep, figure, &plan);
     plan.hash = HashOf(root, sweep.points);
+  } catch (const NotHereError& error) {
+    plan.why_not = error.details().problem;
+    plan.hash = HashOf(root, {});
   } catch (const InputError& error) {
-    (IsOfMachine(error) ? plan.why_not : plan.wrong) =
-        IsOfMachine(error) ? error.details().problem : error.what();
+    plan.wrong = error.what();
     plan.hash = HashOf(root, {});
   }
   return plan;

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
@@ -14,6 +13,7 @@
 #include <system_error>
 
 #include "engine/base/cache_sizes.h"
+#include "engine/base/file_bytes.h"
 #include "engine/base/numa.h"
 #include "engine/base/thread_limits.h"
 #include "engine/base/topology.h"
@@ -33,10 +33,7 @@ namespace cosched {
 namespace {
 
 std::string ReadText(const std::filesystem::path& file) {
-  std::ifstream stream(file);
-  std::ostringstream text;
-  if (stream) text << stream.rdbuf();
-  std::string result = text.str();
+  std::string result = FileBytes(file);
   while (!result.empty() && result.back() == '\n') result.pop_back();
   return result;
 }

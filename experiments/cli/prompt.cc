@@ -15,7 +15,7 @@ bool IsOption(const std::string& word) { return word.starts_with('-'); }
 
 std::string CommandNames(const CLI::App& app) {
   std::string names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+  for (const CLI::App* command : app.get_subcommands({}))
     names += (names.empty() ? "" : ", ") + command->get_name();
   return names;
 }
@@ -42,7 +42,7 @@ bool TakesWords(const CLI::App& command) {
 
 // By its own name: a command of commands finds its children's otherwise.
 const CLI::App* FindCommand(const CLI::App& app, const std::string& name) {
-  const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
+  const auto commands = app.get_subcommands({});
   const auto found = std::ranges::find(commands, name, [](auto* one) { return one->get_name(); });
   return found == commands.end() ? nullptr : *found;
 }

@@ -7,6 +7,8 @@
 #include <map>
 #include <string_view>
 
+#include "experiments/os/shell_word.h"
+
 namespace cosched {
 namespace {
 
@@ -18,10 +20,7 @@ std::string Replaced(std::string text, std::string_view from, std::string_view t
   return text;
 }
 
-// 'It'\''s so', for sh's family; fish knows \' instead.
-std::string ShellQuoted(const std::string& text) {
-  return "'" + Replaced(text, "'", "'\\''") + "'";
-}
+// 'It\'s so': fish does not know sh's '\''.
 std::string FishQuoted(const std::string& text) {
   return "'" + Replaced(Replaced(text, "\\", "\\\\"), "'", "\\'") + "'";
 }

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <fstream>
-#include <iterator>
+
+#include "engine/base/file_bytes.h"
 
 namespace cosched {
 
@@ -14,9 +14,6 @@ std::string TextHash(std::string_view text) {
   return fmt::format("{:016x}", hash);
 }
 
-std::string FileHash(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return TextHash(std::string(std::istreambuf_iterator<char>(stream), {}));
-}
+std::string FileHash(const std::filesystem::path& file) { return TextHash(FileBytes(file)); }
 
 }  // namespace cosched

@@ -9,6 +9,7 @@
 #include "engine/base/did_you_mean.h"
 #include "experiments/config/command_keys.h"
 #include "experiments/config/names.h"
+#include "experiments/config/not_here_error.h"
 #include "experiments/config/pipeline_keys.h"
 #include "experiments/wire/chaos_plan.h"
 #include "workloads/auto_split.h"
@@ -272,6 +273,9 @@ CoreRequest ReadRequest(const TomlTable& workload, int machine_cores) {
     const std::string key = cores.Has(problem->column) ? problem->column
                             : cores.Has("preferred")   ? "preferred"
                                                        : "min";
+    // Without the machine's bound it fits: a larger machine could.
+    if (!CheckRequest(request, CpuSet::kMaxCpu + 1))
+      FailHere(cores, key, problem->problem, problem->allowed);
     cores.Fail(key, problem->problem, problem->allowed);
   }
   return request;

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 #include <sstream>
 
 #include "engine/base/cpu_description.h"
+#include "engine/base/file_bytes.h"
 #include "engine/kernels/kernel.h"
 #include "experiments/launch/build_info.h"
 #include "experiments/records/content_hash.h"
@@ -89,8 +89,7 @@ Paths FilesOfModel(const std::string& model) {
     if (entry->path().filename() != file.filename()) beside.push_back(entry->path());
   }
   if (beside.empty()) return paths;
-  std::ifstream stream(file, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
+  const std::string bytes = FileBytes(file);
   for (const std::filesystem::path& other : beside) {
     if (bytes.find(other.filename().string()) != std::string::npos) AddIfFile(other, &paths);
   }

@@ -8,12 +8,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 
 #include "engine/base/cpu_description.h"
+#include "engine/base/file_bytes.h"
 #include "experiments/analysis/metrics.h"
 #include "experiments/config/kernel_rates_choice.h"
 #include "experiments/config/option_refusal.h"
@@ -45,11 +45,6 @@ std::filesystem::path RunOfTask(const std::filesystem::path& cells_file) {
                "what `cosched run --launcher slurm` has written, in its array");
 }
 
-std::string ReadText(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
 // Tenants of cells that measure are moved as the run was planned.
 void CheckActuators(const Sweep& sweep, const std::filesystem::path& cells_file) {
   for (const SweepPoint& point : sweep.points) {
@@ -70,7 +65,7 @@ void CheckActuators(const Sweep& sweep, const std::filesystem::path& cells_file)
 // That another node has written, and that may be seen here a moment later.
 std::string AwaitText(const std::filesystem::path& file) {
   for (int looks = 0; looks < kMostLooks; ++looks) {
-    if (std::string text = ReadText(file); !text.empty()) return text;
+    if (std::string text = FileBytes(file); !text.empty()) return text;
     std::this_thread::sleep_for(kBetweenLooks);
   }
   return "";
@@ -113,7 +108,7 @@ class Launch {
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
       if (entry.path().extension() == ".cells") ++attempts;
       if (entry.path().extension() != ".job") continue;
-      std::string id = ReadText(entry.path()), why;
+      std::string id = FileBytes(entry.path()), why;
       id.erase(id.find_last_not_of('\n') + 1);
       const std::optional<bool> listed = SlurmJob(id).IsListed(&why);
       if (!listed) RefuseSlurm(fmt::format("whether job {} of this run still runs: {}", id, why));
@@ -219,7 +214,7 @@ std::optional<NodeFacts> NodeOfSlurm(const std::string& command,
   const auto facts = nlohmann::json::parse(AwaitText(folder + "/node.json"), nullptr, false);
   const std::optional<Actuator> actuator =
       facts.is_object() ? ParseActuator(facts.value("actuator", "")) : std::nullopt;
-  if (!actuator) RefuseSlurm("no node tells what it is: " + ReadText(folder + "/node.log"));
+  if (!actuator) RefuseSlurm("no node tells what it is: " + FileBytes(folder + "/node.log"));
   return NodeFacts{.topology = Topology::FromXmlText(facts.value("topology_xml", "")),
                    .actuator = *actuator,
                    .cpu = facts.value("cpu", ""),

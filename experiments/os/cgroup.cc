@@ -8,11 +8,11 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <fstream>
 #include <sstream>
 #include <system_error>
 
 #include "engine/base/check.h"
+#include "engine/base/file_bytes.h"
 #include "engine/base/unique_fd.h"
 #include "experiments/os/cgroup_hierarchy.h"
 #include "experiments/os/cgroup_site.h"
@@ -73,7 +73,7 @@ CgroupMounts CgroupMounts::Parse(std::string_view mountinfo) {
   return mounts;
 }
 
-CgroupMounts CgroupMounts::Here() { return Parse(ReadCgroupFile("/proc/self/mountinfo")); }
+CgroupMounts CgroupMounts::Here() { return Parse(FileBytes("/proc/self/mountinfo")); }
 
 struct Cgroup::Impl {
   bool v2 = false;
@@ -251,7 +251,7 @@ namespace {
 bool CountsPressure(const CgroupMounts& mounts) {
   const std::optional<CgroupHierarchy> unified = FindUnified(mounts);
   return unified && FindCgroupSite(*unified, "", mounts).site &&
-         !ReadCgroupFile(mounts.proc / "pressure/cpu").empty();
+         !FileBytes(mounts.proc / "pressure/cpu").empty();
 }
 
 }  // namespace

@@ -8,12 +8,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
 #include <sstream>
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include "engine/base/file_bytes.h"
 #include "engine/base/unique_fd.h"
 
 namespace cosched {
@@ -58,7 +58,7 @@ std::optional<CgroupHierarchy> FindHierarchy(const CgroupMounts& mounts,
     return CgroupHierarchy{found->second, false};
   }
   if (!mounts.v2) return std::nullopt;
-  std::istringstream controllers(ReadCgroupFile(mounts.v2->point / "cgroup.controllers"));
+  std::istringstream controllers(FileBytes(mounts.v2->point / "cgroup.controllers"));
   for (std::string word; controllers >> word;)
     if (word == controller) return CgroupHierarchy{*mounts.v2, true};
   return std::nullopt;
@@ -67,13 +67,6 @@ std::optional<CgroupHierarchy> FindHierarchy(const CgroupMounts& mounts,
 std::optional<CgroupHierarchy> FindUnified(const CgroupMounts& mounts) {
   if (!mounts.v2) return std::nullopt;
   return CgroupHierarchy{*mounts.v2, true};
-}
-
-std::string ReadCgroupFile(const fs::path& file) {
-  std::ifstream stream(file);
-  std::ostringstream text;
-  if (stream) text << stream.rdbuf();
-  return text.str();
 }
 
 void RemoveCgroupFolder(const fs::path& folder) {
@@ -87,7 +80,7 @@ void RemoveCgroupFolder(const fs::path& folder) {
 std::optional<std::string> CgroupPathOf(const std::string& process,
                                         const CgroupHierarchy& hierarchy,
                                         const std::string& controller, const CgroupMounts& mounts) {
-  std::istringstream lines(ReadCgroupFile(mounts.proc / process / "cgroup"));
+  std::istringstream lines(FileBytes(mounts.proc / process / "cgroup"));
   for (std::string line; std::getline(lines, line);) {
     const size_t first = line.find(':');
     const size_t second = line.find(':', first + 1);
@@ -102,7 +95,7 @@ std::optional<std::string> CgroupPathOf(const std::string& process,
 }
 
 std::string FirstLineOfCgroup(const fs::path& file) {
-  const std::string text = ReadCgroupFile(file);
+  const std::string text = FileBytes(file);
   return text.substr(0, text.find('\n'));
 }
 
@@ -124,7 +117,7 @@ void WriteCgroupFile(const fs::path& file, const std::string& text) {
 }
 
 std::vector<pid_t> CgroupMembers(const fs::path& folder) {
-  std::istringstream lines(ReadCgroupFile(folder / "cgroup.procs"));
+  std::istringstream lines(FileBytes(folder / "cgroup.procs"));
   std::vector<pid_t> members;
   for (pid_t process = 0; lines >> process;) members.push_back(process);
   return members;

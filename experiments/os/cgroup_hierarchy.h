@@ -35,8 +35,6 @@ std::optional<std::string> CgroupPathOf(const std::string& process,
                                         const CgroupHierarchy& hierarchy,
                                         const std::string& controller, const CgroupMounts& mounts);
 
-// "" if it can't be read.
-std::string ReadCgroupFile(const std::filesystem::path& file);
 std::string FirstLineOfCgroup(const std::filesystem::path& file);
 // 0, or the error. From the file's start: a kernel file takes one value a write.
 int WriteToCgroup(int fd, const std::string& text);

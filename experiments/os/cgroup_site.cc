@@ -11,6 +11,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "engine/base/file_bytes.h"
 #include "experiments/os/run_program.h"
 
 namespace cosched {
@@ -24,7 +25,7 @@ bool MayWrite(const fs::path& path) {
 }
 
 bool NamesController(const fs::path& file, const std::string& controller) {
-  std::istringstream words(ReadCgroupFile(file));
+  std::istringstream words(FileBytes(file));
   for (std::string word; words >> word;)
     if (word == controller) return true;
   return false;

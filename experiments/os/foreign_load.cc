@@ -6,10 +6,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <sstream>
 #include <thread>
 #include <utility>
+
+#include "engine/base/file_bytes.h"
 
 namespace cosched {
 namespace {
@@ -26,13 +27,6 @@ Duration Used(int who) {
 bool HasUnreapedChild() {
   siginfo_t info{};
   return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
-}
-
-std::string ProcStat() {
-  std::ifstream file("/proc/stat");
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
 }
 
 }  // namespace
@@ -59,7 +53,7 @@ std::map<int, Duration> BusyTimes(const std::string& proc_stat, const CpuSet& cp
 }
 
 std::map<int, Duration> BusyTimes(const CpuSet& cpus) {
-  return BusyTimes(ProcStat(), cpus, sysconf(_SC_CLK_TCK));
+  return BusyTimes(FileBytes("/proc/stat"), cpus, sysconf(_SC_CLK_TCK));
 }
 
 ForeignLoad::Sources ForeignLoad::WithChildren() {
@@ -73,7 +67,7 @@ ForeignLoad::Sources ForeignLoad::WithChildren() {
 }
 
 ForeignLoad::Sources ForeignLoad::WithoutChildren() {
-  return {.proc_stat = ProcStat,
+  return {.proc_stat = [] { return FileBytes("/proc/stat"); },
           .ticks_per_second = sysconf(_SC_CLK_TCK),
           .now = [] { return Duration(std::chrono::steady_clock::now().time_since_epoch()); },
           .own = [] { return Used(RUSAGE_SELF); }};
