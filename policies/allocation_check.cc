@@ -218,6 +218,11 @@ class Resolver {
 
   void SetShare(const Asked& asked, int node, std::vector<CpuShare>* used) {
     const CpuShare amount = std::get<Share>(asked.run->cores).amount;
+    const int cores = view_.nodes[static_cast<size_t>(node)].Count();
+    if (amount > CpuShare::OfCores(cores)) {
+      Violation(asked.job->id, fmt::format("a share of {} cores is more than node {} has, {}",
+                                           amount.Cores(), node, cores));
+    }
     (*used)[static_cast<size_t>(node)] += amount;
     targets_[asked.target].second = {
         .cores = view_.nodes[static_cast<size_t>(node)],

@@ -309,7 +309,8 @@ struct Arbiter::Impl {
   void AdvanceOne(Entry* entry) {
     const JobView& job = *entry->view;
     const Place target = entry->Target();
-    if (oversubscribes || occupancy.HasRoom(target, entry->occupied)) {
+    const bool joins = occupancy.MayJoin(target, entry->occupied);
+    if (joins && (oversubscribes || occupancy.HasRoom(target, entry->occupied))) {
       SetUntold(entry, false);
       Ask(*entry, target);
       return;
@@ -358,6 +359,7 @@ struct Arbiter::Impl {
     SetInFlight(entry, false);
     Move(entry, [&] { entry->occupied = occupancy.At(entry->asked); });
     if (entry->untold) {  // The job has made room, or was overtaken by a decision that still waits.
+      to_advance.push_back(id);  // Also for its own share, on another node.
       Advance();
       return;
     }

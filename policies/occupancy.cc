@@ -46,6 +46,10 @@ Hold Occupancy::At(const Place& place) const {
   return {.cores = {}, .node = NodeOf(place.cores), .amount = place.amount};
 }
 
+bool Occupancy::MayJoin(const Place& place, const Hold& self) const {
+  return place.Owns() || self.node == -1 || self.node == NodeOf(place.cores);
+}
+
 Hold Occupancy::Joined(Hold hold, const Place& place) const {
   if (place.Owns()) {
     hold.cores = hold.cores | place.cores;

@@ -27,6 +27,8 @@ class Occupancy {
   Hold At(const Place& place) const;
   // … that is on its way from `hold` to there.
   Hold Joined(Hold hold, const Place& place) const;
+  // A share leaves its node before it enters another one.
+  bool MayJoin(const Place& place, const Hold& self) const;
   void Replace(const Hold& before, const Hold& now);
 
   // Whether a job that holds `self` may be told to go to `place`: nobody else is in its way.

@@ -264,17 +264,21 @@ CoreRequest ReadRequest(const TomlTable& workload, int machine_cores) {
   const auto read = [&cores](const char* key, int64_t fallback) {
     return static_cast<int>(cores.Integer(key, fallback, 1, CpuSet::kMaxCpu + 1));
   };
-  CoreRequest request;
-  request.min = read("min", 1);
-  request.max = read("max", cores.Has("preferred") ? read("preferred", 1) : machine_cores);
-  request.preferred = read("preferred", request.max);
+  const auto request_on = [&](int most) {
+    CoreRequest request;
+    request.min = read("min", 1);
+    request.max = read("max", cores.Has("preferred") ? read("preferred", 1) : most);
+    request.preferred = read("preferred", request.max);
+    return request;
+  };
+  const CoreRequest request = request_on(machine_cores);
   if (const auto problem = CheckRequest(request, machine_cores)) {
     // A default that does not fit is the fault of a key that is there.
     const std::string key = cores.Has(problem->column) ? problem->column
                             : cores.Has("preferred")   ? "preferred"
                                                        : "min";
-    // Without the machine's bound it fits: a larger machine could.
-    if (!CheckRequest(request, CpuSet::kMaxCpu + 1))
+    // A larger machine could follow it.
+    if (!CheckRequest(request_on(CpuSet::kMaxCpu + 1), CpuSet::kMaxCpu + 1))
       FailHere(cores, key, problem->problem, problem->allowed);
     cores.Fail(key, problem->problem, problem->allowed);
   }

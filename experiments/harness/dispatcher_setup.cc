@@ -71,7 +71,9 @@ DispatcherSetup DispatcherSetupOf(const ExperimentConfig& config, const CellKey&
   for (const ServerClass kind : {ServerClass::kCpu, ServerClass::kDevice})
     setup.dispatch[static_cast<size_t>(kind)] =
         NewDispatch(config, key.policy, kind, random.Derive(ToString(kind)));
-  if (config.services.polling == Polling::kPublished) setup.polling = random.Derive("polling");
+  // Without a service there is nothing to poll.
+  if (config.HasServices() && config.services.polling == Polling::kPublished)
+    setup.polling = random.Derive("polling");
   return setup;
 }
 

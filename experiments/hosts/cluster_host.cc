@@ -18,6 +18,8 @@ namespace {
 
 // The liveness of agents is looked at as often.
 constexpr Duration kLongestWait = std::chrono::seconds(1);
+// Requests: a message has a largest size.
+constexpr size_t kMostInOneCall = 10'000;
 
 template <typename Rows>
 void AppendRows(Rows* rows, Rows* to) {
@@ -256,7 +258,8 @@ void ClusterHost::Send(const ServerId& server, const Request& request) {
   const Impl::Entry& entry = impl_->FindStarted(job);
   if (entry.over) return;
   auto& unsent = impl_->unsent;
-  if (unsent.empty() || unsent.back().second.job != job)
+  if (unsent.empty() || unsent.back().second.job != job ||
+      unsent.back().second.requests.size() >= kMostInOneCall)
     unsent.emplace_back(*entry.agent, SendCall{job, {}});
   unsent.back().second.requests.push_back(request);
 }

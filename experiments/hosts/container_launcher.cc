@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <optional>
 #include <stdexcept>
@@ -16,6 +15,7 @@
 #include <utility>
 
 #include "engine/base/check.h"
+#include "engine/base/signal_text.h"
 #include "experiments/hosts/podman.h"
 #include "experiments/hosts/tenant_listener.h"
 #include "experiments/os/capture.h"
@@ -73,8 +73,7 @@ std::string EndOf(int pidfd) {
     if ((info.mask & kExit) != 0) {
       const int status = info.exit_code;
       if (WIFEXITED(status)) return "exited with status " + std::to_string(WEXITSTATUS(status));
-      return "was killed by signal " + std::to_string(WTERMSIG(status)) + " (" +
-             sigdescr_np(WTERMSIG(status)) + ")";
+      return "was killed by " + SignalText(WTERMSIG(status));
     }
     poll(nullptr, 0, 1);
   }

@@ -122,7 +122,7 @@ SupervisedTenant* ProcessHost::Impl::FindRunning(JobId job) {
 // With the actuator "quota", whole cores are as much CPU time, anywhere on the machine's.
 Place ProcessHost::Impl::Spread(const Place& place) const {
   if (options.actuator != Actuator::kQuota || !place.Owns()) return place;
-  return {options.cores, place.amount, place.threads};
+  return {options.cores, place.amount, place.threads, place.open_requests};
 }
 
 // Its latest grant has settled.

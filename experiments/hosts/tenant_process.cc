@@ -15,11 +15,11 @@
 #include <chrono>
 #include <climits>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <system_error>
 #include <utility>
 
+#include "engine/base/signal_text.h"
 #include "engine/base/thread_start.h"
 #include "experiments/os/pinned_child.h"
 
@@ -94,11 +94,7 @@ struct FreeCpus {
 };
 
 TenantProcess::End Describe(const siginfo_t& info) {
-  if (info.si_code != CLD_EXITED) {
-    const char* description = sigdescr_np(info.si_status);
-    return {false, "was killed by signal " + std::to_string(info.si_status) +
-                       (description ? " (" + std::string(description) + ")" : "")};
-  }
+  if (info.si_code != CLD_EXITED) return {false, "was killed by " + SignalText(info.si_status)};
   switch (info.si_status) {
     case 0: return {true, "exited with status 0"};
     case TenantProcess::kNoCores: return {false, "could not be placed on its cores"};

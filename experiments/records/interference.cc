@@ -32,7 +32,7 @@ void InterferenceMeter::Add(const std::vector<TenantSample>& samples, const Time
     Seen& seen = seen_[sample.job];
     // The tenant's own figure is what must be shared out: it also has the wait of threads that have
     // ended since.
-    Duration unexplained = sample.run_queue_wait - seen.wait;
+    Duration unexplained = std::max(sample.run_queue_wait - seen.wait, Duration::zero());
     std::map<int, ThreadSample> now;
     for (const ThreadSample& thread : sample.threads) {
       const auto found = seen.threads.find(thread.tid);

@@ -8,11 +8,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <system_error>
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/signal_text.h"
 #include "experiments/os/pinned_child.h"
 #include "experiments/os/process_children.h"
 #include "experiments/os/thread_affinity.h"
@@ -82,9 +82,7 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
 SteeredProgram::End DescribeEnd(const siginfo_t& info) {
   if (info.si_code == CLD_EXITED)
     return {info.si_status, "exited with status " + std::to_string(info.si_status)};
-  const char* const description = sigdescr_np(info.si_status);
-  return {128 + info.si_status, "was killed by signal " + std::to_string(info.si_status) +
-                                    (description ? " (" + std::string(description) + ")" : "")};
+  return {128 + info.si_status, "was killed by " + SignalText(info.si_status)};
 }
 
 }  // namespace

@@ -9,10 +9,11 @@
 #include <sys/wait.h>
 
 #include <cerrno>
-#include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <system_error>
+
+#include "engine/base/signal_text.h"
 
 namespace cosched {
 namespace {
@@ -162,8 +163,7 @@ std::string PolicyProcess::HowItEnded() {
   if (waitpid(pid_, &status, 0) != pid_) return "it has ended";
   pid_ = -1;
   if (WIFEXITED(status)) return fmt::format("it has ended with status {}", WEXITSTATUS(status));
-  return fmt::format("it was killed by signal {} ({})", WTERMSIG(status),
-                     sigdescr_np(WTERMSIG(status)));
+  return "it was killed by " + SignalText(WTERMSIG(status));
 }
 
 }  // namespace cosched

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/base/error.h"
+#include "experiments/os/actuator.h"
 #include "tests/experiments/temporary_folder.h"
 #include "tests/native/real_tenant_fixture.h"
 
@@ -116,6 +117,21 @@ TEST_F(PipelineTenantTest, AnswersEveryRequestAndTellsOfItsStages) {
     EXPECT_GE(stage.busy, milliseconds(60));
     EXPECT_GE(stage.lasted, stage.busy);
   }
+  ExpectFinished();
+}
+
+// Whole cores are CPU time anywhere on the machine then, and what goes with them is granted, too.
+TEST_F(PipelineTenantTest, OpenRequestsAreGrantedWithAQuota) {
+  if (const std::string why_not = WhyNot(Actuator::kQuota); !why_not.empty())
+    GTEST_SKIP() << why_not;
+  options_.actuator = Actuator::kQuota;
+  options_.cores = Topology::ThisMachine().Cpus();
+  Run({.stages = 1, .items = 1, .wait = milliseconds(500), .parallel = 8},
+      {.link = CreditLink::kEndToEnd, .open = 1, .open_max = 6});
+  Grant(cores_, 4);
+  ExpectSoon([](const PipelineCounters& pipeline) { return pipeline.open_requests == 4; });
+  Ask(6);
+  ExpectAnswered(6);
   ExpectFinished();
 }
 

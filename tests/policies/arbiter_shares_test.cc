@@ -125,6 +125,47 @@ TEST_F(NodesTest, AShareMayNameItsNode) {
   EXPECT_THROW(Decide({{{2}, there(100, 2)}}), PolicyError) << "there is no such node";
 }
 
+// Its pause need not have settled: the share waits until the job has left its node.
+TEST_F(NodesTest, AShareMovesToAnotherNodeOnceItsPauseHasSettled) {
+  const auto there = [](int64_t milli, int node) { return Cores(Share{{milli}, node}); };
+  for (const bool oversubscribes : {false, true}) {
+    ScheduledMachine machine(kFourCores, std::make_unique<ScriptedPolicy>(), oversubscribes, true,
+                             {{0, 1}, {2, 3}});
+    const auto decide = [&machine](const JobDecision& decision) {
+      static_cast<ScriptedPolicy&>(*machine.policy).next.jobs = {{JobId{1}, decision}};
+      machine.arbiter.Tick();
+      return machine.host.TakeLog();
+    };
+    machine.Submit(MakeJob(1, {1, 1, 2}));
+    EXPECT_EQ(decide(there(800, 0)), "start 1 0-1 1x1 share 800");
+    machine.SettleAll();
+    EXPECT_EQ(decide(Pause{}), "pause 1");
+    EXPECT_EQ(decide(there(800, 1)), "");
+    machine.Settle(1);
+    EXPECT_EQ(machine.host.TakeLog(), "grant 1 2-3 1x1 share 800");
+    machine.SettleAll();
+    EXPECT_FALSE(machine.arbiter.InTransition());
+    // From there to cores of its own, and to a share elsewhere before these have settled.
+    EXPECT_EQ(decide(Cores(CpuSet{2, 3})), "grant 1 2-3 1x2");
+    EXPECT_EQ(decide(there(500, 0)), "pause 1");
+    machine.Settle(1);
+    EXPECT_EQ(machine.host.TakeLog(), "grant 1 0-1 1x1 share 500");
+    machine.SettleAll();
+    EXPECT_FALSE(machine.arbiter.InTransition());
+  }
+}
+
+// Also for who may give more than there is: a tenant can't use it.
+TEST_F(NodesTest, AShareIsNotMoreThanItsNodeHas) {
+  for (const bool oversubscribes : {false, true}) {
+    ScheduledMachine machine(kFourCores, std::make_unique<ScriptedPolicy>(), oversubscribes, true,
+                             {{0, 1}, {2, 3}});
+    machine.Submit(MakeJob(1, {1, 1, 4}));
+    static_cast<ScriptedPolicy&>(*machine.policy).next.jobs = {{JobId{1}, ShareOf(2001)}};
+    EXPECT_THROW(machine.arbiter.Tick(), PolicyError) << oversubscribes;
+  }
+}
+
 TEST_F(NodesTest, CountsOfABoundJobAreWithinItsNodeWhateverOthersHold) {
   Submit(1, std::nullopt);
   Submit(2, 0);

@@ -61,12 +61,11 @@ function effectAgainst(side, elasticity, metric, policy, other) {
   return { ...effect, own, favours: own ? effect.ratio < 1 : effect.ratio > 1 };
 }
 
+const isEqual = (effect) => effect !== null && effect !== undefined && !effect.tested && effect.ratio === 1;
+
 // Whether two policies are equal in every trial, as the trials say of the two or of each and the base.
 function isSameIn(side, elasticity, metric, policy, other) {
-  const same = (a, b) => {
-    const effect = a === b ? { ratio: 1 } : effectAgainst(side, elasticity, metric, a, b);
-    return effect !== null && !effect.tested && effect.ratio === 1;
-  };
+  const same = (a, b) => a === b || isEqual(effectAgainst(side, elasticity, metric, a, b));
   const question = side.questions.find((q) => q.of === "policies" && q.elasticity === elasticity);
   return same(policy, other) || (question !== undefined && same(policy, question.base) && same(other, question.base));
 }
@@ -96,7 +95,8 @@ function ratioText({ ratio, low, high }) {
   const text = (value) => rounded(value, ratioDigits(ratio, low, high));
   return `${text(ratio)} [${text(low)} ${text(high)}] times as long`;
 }
-const sizesText = (places) => places.map(({ policy, effect }) => `${policy} (${effect.own ? "it takes" : "which takes"} ${ratioText(effect)})`).join(", ");
+// of: the policy that is set against them.
+const sizesText = (places, of) => places.map(({ policy, effect }) => `${policy} (${effect.own ? of : "which"} takes ${ratioText(effect)})`).join(", ");
 
 // Of what best() found: the names that share the place, of how many policies, and whether all others are told apart from them.
 function certaintyOf(found) {
@@ -113,13 +113,13 @@ function bestSentence(side, elasticity, metric) {
   if (rest === 0) return el("p", {}, of, el("b", {}, `all ${all} policies have the same ${METRICS[metric]}`), " in every trial, ", medianText(found.median), " s.");
   const parts = [of, el("b", {}, names.join(", ")), ` ${names.length > 1 ? "have" : "has"} the shortest ${METRICS[metric]}, `, medianText(found.median),
                  names.length > 1 ? " s, the same in every trial. " : " s. "];
-  if (certain) return el("p", {}, ...parts, el("b", {}, "Of these trials that is certain"), ` at 5 %: it is told apart from ${sizesText(found.told)}.`);
+  if (certain) return el("p", {}, ...parts, el("b", {}, "Of these trials that is certain"), `: it is told apart from ${sizesText(found.told, found.policy)}.`);
   parts.push(el("b", {}, "That is not certain"), ": ");
   const reasons = [];
-  if (found.contrary.length > 0) reasons.push(`the same trials in pairs say the opposite of ${sizesText(found.contrary)}`);
+  if (found.contrary.length > 0) reasons.push(`the same trials in pairs say the opposite of ${sizesText(found.contrary, found.policy)}`);
   if (found.alike.length > 0) reasons.push(`it can't be told apart from ${othersOf(found.alike, rest)}`);
   if (found.untested.length > 0) reasons.push(`nothing tested it against ${othersOf(found.untested, rest)}`);
-  if (found.told.length > 0) reasons.push(`it is told apart from ${sizesText(found.told)}`);
+  if (found.told.length > 0) reasons.push(`it is told apart from ${sizesText(found.told, found.policy)}`);
   return el("p", {}, ...parts, reasons.join("; ") + ".");
 }
 
@@ -128,10 +128,11 @@ function elasticitySentences(side) {
   const questions = side.questions.filter((question) => question.of === "elasticities" && question.rows.length > 0);
   return questions.flatMap((question) => Object.keys(METRICS).map((metric) => {
     const rows = question.rows.map((row) => ({ policy: row.name, effect: row.effects[metric] }));
-    const told = rows.filter(({ effect }) => effect && effect.decided), alike = rows.filter(({ effect }) => effect && !effect.decided);
+    const same = rows.filter(({ effect }) => isEqual(effect)), told = rows.filter(({ effect }) => effect && effect.decided);
+    const alike = rows.filter(({ effect }) => effect && !effect.decided && !isEqual(effect));
     const apart = told.map(({ policy, effect }) => `${ratioText(effect)} under ${policy}`).join(", ");
     const without = rows.filter(({ effect }) => !effect);
-    const parts = [apart, alike.length > 0 && `not told apart under ${policiesOf(alike)}`, without.length > 0 && `not compared under ${policiesOf(without)}`];
+    const parts = [apart, same.length > 0 && `the same in every trial under ${policiesOf(same)}`, alike.length > 0 && `not told apart under ${policiesOf(alike)}`, without.length > 0 && `not compared under ${policiesOf(without)}`];
     return el("p", {}, el("b", {}, "malleable"), ` against ${question.base}, ${METRICS[metric]}: ${parts.filter(Boolean).join("; ")}.`);
   }));
 }
@@ -194,11 +195,14 @@ function droppedReasons(side) {
   });
 }
 
+const isDirty = (run) => ((run.build && run.build.git_commit) || "").endsWith("-dirty");
+
 // Why the answer may mislead though it is certain; null where nothing says so.
 function careSentence(section) {
   const reasons = [];
   section.comparison.sides.forEach((side, index) => {
-    if (side.simulated_cells > 0) reasons.push(side.simulated_cells === side.cells ? "it is simulated: no hardware was timed" : "a part is simulated");
+    if (side.simulated_cells > 0) reasons.push(side.simulated_cells === side.cells ? "it is simulated: no tenant ran on hardware" : "a part is simulated");
+    if (runsOf(section, side).some(isDirty)) reasons.push("the program had changes that are in no commit");
     for (const treatment of leavesOutMarked(side) ? [] : side.treatments) {
       const [marked, all] = markedOf(section, side, treatment);
       if (marked > 0) reasons.push(`${marked} of ${all} trials of ${letter(section, index)}${treatment.policy}, ${treatment.elasticity}, are marked`);
@@ -216,10 +220,12 @@ function questionText(section, runs) {
   const side = section.comparison.sides[0];
   const jobs = experiment.trace && experiment.trace.jobs, services = servicesOf(side);
   const world = side.simulated_cells === side.cells ? "simulated" : side.simulated_cells > 0 ? "partly simulated" : "on hardware";
-  const asked = [asksJobs(side) && `lets ${jobs ? `${jobs} jobs` : "the jobs"} of "${experiment.name || run.path}" end soonest`,
+  const programs = [...new Set((experiment.workload || []).map(({ name }) => name))];
+  const ofPrograms = programs.length > 0 && programs.length <= MOST_NAMED ? ` (${programs.join(", ")})` : "";
+  const asked = [asksJobs(side) && `has the shortest makespan and mean turnaround of ${jobs ? `${jobs} jobs` : "the jobs"}${ofPrograms} of "${experiment.name || run.path}"`,
                  services.length > 0 && `answers requests to ${services.join(", ")}${asksJobs(side) ? "" : ` of "${experiment.name || run.path}"`} best`];
   return `Which of ${side.policies.join(", ")} ${asked.filter(Boolean).join(", and which ")}, ` +
-    `with ${elasticitiesOf(side).join(" and ")} tenants? ${world}, ${side.trials} trial${side.trials === 1 ? "" : "s"}` +
+    `with ${elasticitiesOf(side).join(" and ")} tenants${experiment.machine && experiment.machine.cores ? ` on cores ${experiment.machine.cores}` : ""}? ${world}, ${side.trials} trial${side.trials === 1 ? "" : "s"}` +
     (side.one_trace ? " of one trace (repetitions: nothing is said of other workloads)." : ", each with arrivals of its own.");
 }
 

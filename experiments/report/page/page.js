@@ -31,6 +31,13 @@ function medianColumns(shown, medians, rows) {
   }));
 }
 
+// What the brackets behind medians are.
+function bracketsText(sections) {
+  const medians = sections.flatMap((section) => section.comparison.sides.flatMap((side) => side.treatments.flatMap((one) => Object.values(one.medians))));
+  const levels = [...new Set(medians.filter((median) => median && median.level !== undefined).map(({ level, values }) => `${levelText(level)} (${values} trials)`))];
+  return levels.length === 0 ? "" : `[…]: the interval of a median over trials, at ${levels.slice(0, 3).join(", ")}${levels.length > 3 ? " and others" : ""}.`;
+}
+
 function mediansTable(section) {
   const medians = (row) => (asksJobs(row.of) ? row.medians : Object.fromEntries(Object.entries(row.medians).filter(([name]) => !OF_JOBS.has(name))));
   const makespan = (row) => (medians(row).makespan_s ? row.medians.makespan_s.median : Infinity);
@@ -39,7 +46,7 @@ function mediansTable(section) {
   const names = [{ title: "policy", kind: "text", value: (row) => `${row.side} ${row.policy}`.trim() }, { title: "tenants", kind: "text", value: (row) => row.elasticity },
                  { title: "trials", value: (row) => row.cells, text: (row) => String(row.cells) }];
   if (rows.some(marked)) names.push({ title: rows.some((row) => leavesOutMarked(row.of)) ? "marked, left out" : "marked", value: marked, text: (row) => String(marked(row)) });
-  const parts = [sortable([...names, ...medianColumns(shownColumns(section), medians, rows)], rows)];
+  const parts = [sortable([...names, ...medianColumns(shownColumns(section), medians, rows)], rows, bracketsText([section]))];
   const services = rows.flatMap((row) => row.services.map((service) => ({ ...row, service })));
   if (services.length > 0) {
     parts.push(el("h3", {}, "Services"), sortable([{ title: "service", kind: "text", value: (row) => row.service.service }, ...names,
@@ -56,7 +63,7 @@ function effectsTable(rows, first) {
     columns.push({ title: `${METRICS[metric]}, ratio`, value: (row) => (of(row) ? of(row).ratio : null),
                    text: (row) => (of(row) ? medianText({ median: of(row).ratio, low: of(row).low, high: of(row).high }, ratioDigits(of(row).ratio, of(row).low, of(row).high)) : `not compared: ${row.why_not || ""}`) },
                  { title: "p", value: (row) => (of(row) && of(row).tested ? of(row).corrected_p : null), text: (row) => (of(row) && of(row).tested ? rounded(of(row).corrected_p, 2) : "-") },
-                 { title: "told apart", kind: "text", value: (row) => (!of(row) ? "-" : of(row).decided ? "yes" : !of(row).tested && of(row).ratio === 1 ? "the same" : "no") });
+                 { title: "told apart", kind: "text", value: (row) => (!of(row) ? "-" : of(row).decided ? "yes" : isEqual(of(row)) ? "the same" : "no") });
   }
   return sortable(columns, rows);
 }
@@ -169,11 +176,12 @@ function environment(run) {
                 ["status", run.status], ["started", run.started], ["finished", run.finished]]);
 }
 
-// One figure of several that a command made is made by its own name alone.
+// From the clone's folder; one figure of several that a command made is made by its own name alone.
 function ownCommand(run) {
-  const found = /^(.* reproduce) (.*)$/.exec(run.command_line || ""), name = (run.experiment && run.experiment.name) || "";
-  if (!found || !name.startsWith("fig_")) return run.command_line;
-  const options = found[2].split(" --").slice(1).filter((option) => option !== "resume");
+  const line = (run.command_line || "").replace(/^\S*\bcosched /, "build/cosched ");
+  const found = /^(.* reproduce) (.*)$/.exec(line), name = (run.experiment && run.experiment.name) || "";
+  if (!found || !name.startsWith("fig_")) return line;
+  const options = ` ${found[2]}`.split(" --").slice(1).filter((option) => option !== "resume");
   return [`${found[1]} ${name.slice("fig_".length)}`, ...options].join(" --");
 }
 
@@ -181,7 +189,7 @@ function ownCommand(run) {
 function sameness(run) {
   const experiment = run.experiment || {};
   if (experiment.backend !== "simulated") return "Times of another run on this machine differ as those of trials do; those of another machine do not compare.";
-  const profile = "With the same profile, which this file does not hold, ";
+  const profile = `With the same profile${experiment.profile ? ` (${experiment.profile.file}, fnv1a ${experiment.profile.fnv1a})` : ""}, which this page does not hold, `;
   return (experiment.simulation && experiment.simulation.charge_decisions) === "measured"
     ? `${profile}times differ by what decisions take, which is measured anew.` : `${profile}every row is the same on any machine.`;
 }
@@ -198,18 +206,18 @@ function sweepOfRun(run) {
 
 function minutesText(run) {
   const seconds = (Date.parse(run.finished) - Date.parse(run.started)) / 1e3;
-  return Number.isFinite(seconds) ? ` It took ${seconds < 90 ? `${seconds} seconds` : `${Math.round(seconds / 60)} minutes`}.` : "";
+  return Number.isFinite(seconds) ? ` It took ${seconds < 2 ? "a second or less" : seconds < 90 ? `${seconds} seconds` : `${Math.round(seconds / 60)} minutes`}.` : "";
 }
 
 function repeat(run) {
   const experiment = run.experiment || {}, build = run.build || {}, sweep = sweepOfRun(run), place = sweep || run;
   const commit = (build.git_commit || "").replace(/-dirty$/, "");
   const lines = [commit && `git checkout ${commit}`, ownCommand(run)].filter(Boolean).join("\n");
-  return [(build.git_commit || "").endsWith("-dirty") ? el("div", { class: "doubt" }, el("p", {}, "This can't be repeated exactly: the source tree had changes that are in no commit.")) : null,
+  return [isDirty(run) ? el("div", { class: "doubt" }, el("p", {}, "This can't be repeated exactly: the source tree had changes that are in no commit.")) : null,
           el("p", {}, "In a clone of cosched, built as its README says, with the paths of your machine:"), el("pre", {}, lines),
           el("p", {}, sameness(run), minutesText(run)),
           sweep ? el("p", {}, `All points of the sweep are made by it: ${sweep.keys.join("; ")}.`) : null,
-          el("p", {}, `Seed ${experiment.seed}, ${typeof experiment.trials === "number" ? `${experiment.trials} trials` : `trials ${experiment.trials}`}; experiment file ${run.experiment_file || "unknown"}; records in `, el("a", { href: encodeURI(place.link) }, place.path), "."),
+          el("p", {}, `Seed ${experiment.seed}, ${typeof experiment.trials === "number" ? `${experiment.trials} trials` : `trials ${experiment.trials}`}; experiment file ${run.experiment_file || "unknown"} (all of its keys are below); records in `, el("a", { href: encodeURI(place.link) }, place.path), "."),
           el("details", {}, el("summary", {}, `Every key of the experiment, with its value${sweep ? ` at ${sweep.title}` : ""}`), el("pre", {}, JSON.stringify(experiment, null, 2)))];
 }
 

@@ -8,7 +8,7 @@ const sideAt = (point) => point.comparison.sides[0];
 // answers it.
 function asksAt(points) {
   const asks = points.some((point) => asksJobs(sideAt(point))) ? Object.entries(METRICS).map(([metric, title]) => ({
-    title, what: `shortest ${title}`, of: (side, elasticity) => {
+    title, what: `shortest ${title} (median)`, of: (side, elasticity) => {
       const found = asksJobs(side) ? best(side, elasticity, metric) : null;
       return found && { ...certaintyOf(found), median: found.median.median, measure: el("span", {}, medianText(found.median), " s") };
     },
@@ -30,7 +30,7 @@ const isTie = (found) => found.all > 1 && found.names.length === found.all;
 function certainText(found) {
   if (found.all === 1) return "alone";
   if (isTie(found)) return "all are the same";
-  return found.certain ? "yes" : `no: ${othersOf(found.doubted, found.all - found.names.length)}`;
+  return found.certain ? "yes" : `no: not told from ${othersOf(found.doubted, found.all - found.names.length)}`;
 }
 
 // "avg at 12 of 18 points, pref at 3", the most frequent first.
@@ -81,6 +81,9 @@ function pointsTable(points, asks, elasticities) {
   const keys = [...new Set(points.flatMap((point) => Object.keys(point.values)))];
   const rows = points.flatMap((point) => elasticities.map((elasticity) => ({ point, elasticity, found: asks.map((ask) => ask.of(sideAt(point), elasticity)) })))
     .filter(({ found }) => found.some(Boolean));
+  const order = new Map(keys.map((key) => [key, inOrder(points.flatMap((point) => point.values[key] ?? []))]));
+  const placeOf = ({ point }, key) => order.get(key).indexOf(point.values[key]);
+  rows.sort((a, b) => keys.map((key) => placeOf(a, key) - placeOf(b, key)).find((difference) => difference !== 0) ?? 0);
   const number = (value) => (value !== undefined && value !== "" && Number.isFinite(Number(value)) ? Number(value) : value);
   const columns = keys.map((key, index) => ({ title: keyName(key), kind: "text", tip: key, value: ({ point }) => number(point.values[key]),
     text: ({ point }) => (index === 0 ? linkToPoint(point, String(point.values[key] ?? "-")) : String(point.values[key] ?? "-")) }));
@@ -91,7 +94,7 @@ function pointsTable(points, asks, elasticities) {
                  { title: "median", value: (row) => (of(row) ? of(row).median : null), text: (row) => (of(row) ? of(row).measure : "-") },
                  { title: "certain", kind: "text wrap", value: (row) => (of(row) ? certainText(of(row)) : null), text: (row) => (of(row) ? certainText(of(row)) : "-") });
   });
-  return sortable(columns, rows, "The first column leads to a point with its tables, pictures and cells. Certain: told apart from all others at 5 %, or from whom not.");
+  return sortable(columns, rows, `The first column leads to a point with its tables, pictures and cells. Certain: told apart from all others at 5 %, or from whom not. ${bracketsText(points)}`);
 }
 
 // Notes that stand out at every point.
@@ -109,9 +112,12 @@ function pointsAnswer(points) {
     box.append(...asks.map((ask) => askSentence(ask, points, elasticity, of)).filter(Boolean));
   }
   if (points.some((point) => asksJobs(sideAt(point)))) box.append(...countedSentences(points).filter(Boolean));
-  const simulated = points.every((point) => sideAt(point).simulated_cells === sideAt(point).cells);
-  if (simulated) box.append(el("p", { class: "care" }, el("b", {}, "Take it with care: "), "it is simulated, no hardware was timed."));
+  const cares = [points.every((point) => sideAt(point).simulated_cells === sideAt(point).cells) && "it is simulated: no tenant ran on hardware",
+                 data.runs.filter((_, place) => points.some((point) => point.runs.includes(place))).some(isDirty) && "the program had changes that are in no commit"].filter(Boolean);
+  if (cares.length > 0) box.append(el("p", { class: "care" }, el("b", {}, "Take it with care: "), `${cares.join("; ")}.`));
+  const doubts = commonDoubts(points), few = doubts.find((note) => note.startsWith("FEW TRIALS"));
+  if (few) box.prepend(el("p", {}, el("b", {}, "No point can be decided"), `: ${few.replace("FEW TRIALS: ", "")}.`));
   const asked = `Which of ${sideAt(points[0]).policies.join(", ")} is best at each of ${points.length} points, with ${elasticities.join(" and ")} tenants? `;
   return [el("p", { class: "soft" }, `${asked}Each point is an experiment of its own; nothing tests one against another.`), box,
-          ...commonDoubts(points).map((text) => el("div", { class: "doubt" }, el("p", {}, `At every point: ${text}`))), pointsTable(points, asks, elasticities)];
+          ...doubts.map((text) => el("div", { class: "doubt" }, el("p", {}, `At every point: ${text}`))), pointsTable(points, asks, elasticities)];
 }

@@ -151,6 +151,6 @@ function overPoints(points) {
     parts.push(el("div", { class: "panels" }, ...shown.map(([of, among]) => panelOf(among, layout, lines, metric, of, around(lowest, highest, 5)))));
   }
   const hidden = layout.panels.length - shown.length;
-  parts.push(el("p", { class: "soft" }, `Medians of each point's trials, with their intervals; a cell that lost jobs counts only where all did.${hidden ? ` ${hidden} more panels are not shown.` : ""}`));
+  parts.push(el("p", { class: "soft" }, `Medians of each point's trials, with their intervals; cells that lost jobs are left out, unless all of a policy's did. ${bracketsText(points)}${hidden ? ` ${hidden} more panels are not shown.` : ""}`));
   return parts;
 }

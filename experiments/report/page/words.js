@@ -9,8 +9,11 @@ const WORDS = [
   ["cell", "one policy with one kind of tenants in one trial: the unit that is run and recorded"],
   ["trial", "one repetition. All policies replay the same arrivals in a trial, so they are compared trial by trial"],
   ["makespan", "from the first arrival to the last end of any job"],
-  ["turnaround", "seconds from a job's arrival to its end: waiting and running. p95: that of the slowest twentieth of the jobs of a cell"],
-  ["told apart", "see the method above: a difference that these trials show at 5 %; not told apart does not mean that it is none"],
+  ["turnaround", "seconds from a job's arrival to its end: waiting and running. p95: nineteen of twenty jobs of a cell took no longer"],
+  ["max wait", "the longest that a job of a cell waited for its first core"],
+  ["jobs/h, images/s", "jobs that ended, and images that they computed, over the makespan"],
+  ["told apart", "a difference that these trials show at 5 % (the method is above), however small it is; not told apart does not mean that there is none"],
+  ["certain", "told apart from all others"],
   ["latency", "of a request, from when it was due to its answer. p99: that of the slowest hundredth of a cell's requests", "services"],
   ["in SLO", "requests that were answered within the time that was promised for each (slo_ms), over all requests", "services"],
   ["windows above", "windows of time in which a service's mean latency was above its objective (sla_ms)", "services"],
@@ -31,11 +34,11 @@ function methodText() {
   const tested = questions.flatMap((question) => question.rows.flatMap((row) => Object.values(row.effects))).find((effect) => effect && effect.tested);
   if (!tested) return "No differences were tested.";
   const chosen = questions.some((question) => question.of === "policies" && question.base_is_best)
-    ? " Where the experiment names no baseline, policies are set against the one with the shortest makespan of these trials: as the trials chose it, p is corrected for all pairs of policies, not only for the rows that are shown." : "";
+    ? " As the experiment names no baseline, policies are set against the one with the shortest makespan of these trials: as the trials chose it, p is corrected for all pairs of policies, not only for the rows that are shown." : "";
   return `Differences are ratios${tested.paired ? ", trial by trial of the same arrivals" : ""}: the median of ${tested.trials} [its interval at ${levelText(tested.level)}]. ` +
-    `p is of ${tested.paired ? "Wilcoxon's signed ranks of their logarithms" : "ranks of unpaired trials"}, corrected by Holm for all comparisons of a table; so few trials allow few values of p, ` +
+    `p is of ${tested.paired ? "Wilcoxon's signed ranks of their logarithms" : "ranks of unpaired trials"}, corrected by Holm for all comparisons of one measure in one table; so few trials allow few values of p, ` +
     "and equal ones are no error. A difference is told apart where p is below 0.05 and the interval does not hold 1." + chosen +
-    " \"8 trials can tell differences of 9 to 21 % and more; 5 % takes about 27 to 120\": by how much the trials' ratios spread, under the policy that spreads least and the one that spreads most; 120 trials would tell 5 % under each.";
+    " \"Trials can tell differences of so much and more; 5 % takes about so many\" trials: by how much their ratios spread, under the policy that spreads least and the one that spreads most.";
 }
 
 // Policies that an experiment makes of cosched's own by keys of theirs.

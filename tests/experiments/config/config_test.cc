@@ -10,6 +10,7 @@
 #include "experiments/config/experiment_config.h"
 #include "experiments/config/figure_table.h"
 #include "experiments/config/generator_table.h"
+#include "experiments/config/not_here_error.h"
 #include "experiments/config/sweep.h"
 #include "tests/experiments/temporary_folder.h"
 #include "tests/paths.h"
@@ -225,6 +226,29 @@ TEST_F(ConfigTest, EachWrongWorkloadLineIsNamed) {
     EXPECT_TRUE(error.line == 5 || !at_its_line) << bad.line;
     EXPECT_FALSE(error.allowed.empty()) << bad.line;
   }
+}
+
+// By this `cosched reproduce` tells a figure that this machine can't draw from one that is wrong.
+TEST_F(ConfigTest, CoresThatAnotherMachineMayHaveAreThisOnesLack) {
+  const std::string minimal = kMinimal;
+  for (const char* cores : {"{ max = 5 }", "{ preferred = 5 }", "{ min = 5 }"})
+    EXPECT_THROW(Load(minimal + "cores = " + cores + "\n"), NotHereError) << cores;
+  const auto is_wrong = [this](const std::string& text, const std::vector<std::string>& more = {}) {
+    try {
+      Load(text, more);
+    } catch (const NotHereError&) {
+      return false;
+    } catch (const InputError&) {
+      return true;
+    }
+    return false;
+  };
+  for (const char* cores : {"{ min = 0 }", "{ min = 3, max = 2 }", "{ most = 2 }"})
+    EXPECT_TRUE(is_wrong(minimal + "cores = " + cores + "\n")) << cores;
+  EXPECT_TRUE(is_wrong(minimal, {"machine.cores=5"})) << "a machine that the file itself describes";
+  const Topology here = Topology::ThisMachine();
+  EXPECT_THROW(LoadConfig(file_, {"machine.cores=1000000"}, here), NotHereError);
+  EXPECT_THROW(LoadConfig(file_, {"machine.cores='4000'"}, here), NotHereError);
 }
 
 TEST_F(ConfigTest, ThreadsLookForWorkAsLongAsTheyAreTold) {

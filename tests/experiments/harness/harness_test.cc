@@ -95,6 +95,13 @@ TEST_F(HarnessTest, CellsRunInRandomisedCompleteBlocksOneATrial) {
   EXPECT_GT(orders.size(), 4U) << "each in an order of its own";
 }
 
+TEST_F(HarnessTest, PollingIsNoMatterWhereNothingIsServed) {
+  const ExperimentConfig config =
+      Config({"trials=1", "policies=['strict']", "services.polling=published"});
+  const Plan plan = MakePlan(config);
+  EXPECT_EQ(RunCells(config, plan, plan.cells, Options()).done, 2);
+}
+
 TEST_F(HarnessTest, ReplayedTracesBeginAtZero) {
   WriteText(folder_.path() / "t.csv", "arrival_s,workload,steps\n5,lenet5,\n6.5,lenet5,7\n");
   WriteText(folder_.path() / "y.toml",
