@@ -286,7 +286,7 @@ void AddServices(const std::vector<ServiceMoment>& services, Frame* frame) {
 }
 
 void AddDecisions(const CellMoment& moment, size_t most, Frame* frame) {
-  frame->push_back({{"      when  last decisions, and what they moved", FrameStyle::kHead}});
+  frame->push_back({{"      when  last decisions, what they moved", FrameStyle::kHead}});
   if (moment.asked) {
     frame->back().push_back({fmt::format("  ({} at {}: nothing)", Printable(moment.asked->event),
                                          ShortTime(moment.asked->time)),
