@@ -17,6 +17,14 @@ std::set<int> PowersUpTo(int most) {
   return powers;
 }
 
+// On so many cores each program runs beside others on cores of their own.
+std::set<int> CoRunCores(int cores) {
+  std::set<int> each;
+  if (cores >= 2) each = {1, cores / 2};
+  if (cores >= 3) each.insert(cores / 3);
+  return each;
+}
+
 void AddAlone(size_t program, int cores, std::vector<Measurement>* plan) {
   const auto add = [&](int on, Split threads) {
     plan->push_back({.kind = Measurement::Kind::kAlone,
@@ -24,13 +32,17 @@ void AddAlone(size_t program, int cores, std::vector<Measurement>* plan) {
                      .cores = on,
                      .threads = threads});
   };
-  for (const int on : PowersUpTo(cores)) {
-    add(on, {1, on});
+  const std::set<int> powers = PowersUpTo(cores);
+  for (const int on : powers) {
+    add(on, DefaultSplit(on));
     for (int inter = 2; inter <= on; inter *= 2) add(on, {inter, on - inter + 1});
     for (const int threads : PowersUpTo(2 * cores)) {
       if (threads > on) add(on, {1, threads});
     }
   }
+  // What they are slowed down by is against these.
+  for (const int on : CoRunCores(cores))
+    if (!powers.contains(on)) add(on, DefaultSplit(on));
 }
 
 void AddCoRuns(size_t programs, int cores, std::vector<Measurement>* plan) {

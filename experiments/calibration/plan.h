@@ -44,7 +44,8 @@ struct Measurement {
 
 // For each program alone: powers of two (and all) as cores; on each as many threads as cores, with
 // every power of two as inter-op threads, and more intra-op threads, by powers of two up to twice
-// the machine's cores; its resizes. On shared cores: 2, 4 and 6 of each program with as many
+// the machine's cores; with as many threads as cores also on half and on a third of them, where
+// these are no power of two; its resizes. On shared cores: 2, 4 and 6 of each program with as many
 // threads as all cores, 4 and 6 with one thread on two cores, one with all cores beside one with
 // one thread on one of them, and as a check two programs, each twice. All pairs (a program with
 // itself too) on 1 core each and on half of the cores each; up to 3 triples on a third each. On 1

@@ -14,6 +14,7 @@
 #include "engine/base/cache_folder.h"
 #include "engine/base/error.h"
 #include "experiments/cli/figure.h"
+#include "experiments/cli/policy_options.h"
 #include "experiments/config/backend.h"
 #include "experiments/config/file_hash.h"
 #include "experiments/config/kernel_rates_choice.h"
@@ -168,8 +169,8 @@ FigurePlan PlanFigure(const std::string& name, bool quick, const Topology& topol
     // any.
     const bool calibrates = figure.with == FigureSettings::Command::kValidate;
     if (calibrates && !root.Table("machine").Has("profile")) {
-      overrides.push_back(fmt::format("machine.profile='{}'",
-                                      FindTreeFile("experiments/profiles/example.json").string()));
+      overrides.push_back("machine.profile=" +
+                          TomlString(FindTreeFile("experiments/profiles/example.json").string()));
     }
     Sweep sweep = LoadSweep(file, overrides, quick, topology);
     for (SweepPoint& point : sweep.points)

@@ -8,15 +8,19 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/base/error.h"
 #include "experiments/analysis/metrics.h"
 #include "experiments/analysis/profile_comparison.h"
 #include "experiments/analysis/statistics.h"
 #include "experiments/analysis/validation.h"
+#include "experiments/cli/policy_options.h"
 #include "experiments/config/backend.h"
+#include "experiments/config/option_refusal.h"
 #include "experiments/config/sweep.h"
 #include "experiments/launch/execute.h"
+#include "experiments/launch/trial_rounds.h"
 #include "experiments/os/exit_code.h"
 #include "experiments/os/scratch_folder.h"
 #include "experiments/records/manifest_file.h"
@@ -31,16 +35,25 @@ struct ProfileArguments {
 
 using MakespansByPolicy = std::map<std::string, std::vector<double>>;
 
-// nullopt: interrupted.
-std::optional<MakespansByPolicy> Simulate(const std::string& experiment,
-                                          const std::filesystem::path& profile) {
-  const Topology topology = Topology::ThisMachine();
-  const ScratchFolder scratch;
+// The experiment in the simulator that knows this profile.
+Sweep LoadSimulated(const std::string& experiment, const std::filesystem::path& profile) {
   const std::vector<std::string> overrides = {
       fmt::format("backend={}", ToString(Backend::kSimulated)),
-      fmt::format("machine.profile='{}'", std::filesystem::absolute(profile).string())};
-  const Executed executed = Execute(LoadSweep(experiment, overrides, false, topology),
-                                    {.results = scratch.path()}, topology);
+      "machine.profile=" + TomlString(std::filesystem::absolute(profile).string())};
+  Sweep sweep = LoadSweep(experiment, overrides, false, Topology::ThisMachine());
+  // Each profile would have as many as decide its own.
+  if (HasSequentialTrials(sweep)) {
+    RefuseOption("--experiment",
+                 fmt::format("{} has trials that go on until they decide", experiment),
+                 "an experiment with a number of trials");
+  }
+  return sweep;
+}
+
+// nullopt: interrupted.
+std::optional<MakespansByPolicy> Simulate(const Sweep& sweep) {
+  const ScratchFolder scratch;
+  const Executed executed = Execute(sweep, {.results = scratch.path()}, Topology::ThisMachine());
   if (executed.result.interrupted) return std::nullopt;
   MakespansByPolicy makespans;
   for (const std::filesystem::path& point : PointFolders(executed.run)) {
@@ -77,14 +90,19 @@ int CompareProfiles(const ProfileArguments& arguments) {
                       .problem = fmt::format("has nothing that {} has", arguments.a.string()),
                       .allowed = "two profiles that share a program"});
   }
+  std::vector<Sweep> sweeps;  // Both are checked before anything is told.
+  if (!arguments.experiment.empty()) {
+    for (const std::filesystem::path& profile : {arguments.a, arguments.b})
+      sweeps.push_back(LoadSimulated(arguments.experiment, profile));
+  }
   for (const auto& [name, file, profile] :
        {std::tuple("A", arguments.a, &a), std::tuple("B", arguments.b, &b)}) {
     fmt::print("{}: {}, {}, {}\n", name, file.string(), profile->date, profile->host);
   }
   fmt::print("\n{}", ProfileComparisonText(quantities));
-  if (!arguments.experiment.empty()) {
-    const auto of_a = Simulate(arguments.experiment, arguments.a);
-    const auto of_b = of_a ? Simulate(arguments.experiment, arguments.b) : std::nullopt;
+  if (!sweeps.empty()) {
+    const auto of_a = Simulate(sweeps[0]);
+    const auto of_b = of_a ? Simulate(sweeps[1]) : std::nullopt;
     if (!of_b) return kInterrupted;
     fmt::print("\n{}", PredictionText(*of_a, *of_b));
   }

@@ -11,6 +11,7 @@
 #include "experiments/analysis/validation.h"
 #include "experiments/cli/given_run.h"
 #include "experiments/cli/json_output.h"
+#include "experiments/cli/policy_options.h"
 #include "experiments/cli/typed_option.h"
 #include "experiments/cli/validation_gates.h"
 #include "experiments/cli/validation_report.h"
@@ -37,8 +38,8 @@ std::vector<std::string> WorldOverrides(const ValidateArguments& arguments, Back
   if (arguments.extrapolate) overrides.push_back("simulation.extrapolate=true");
   if (!arguments.profile.empty()) {
     // The file's own paths are relative to it; one of the command line is not.
-    overrides.push_back(
-        fmt::format("machine.profile='{}'", std::filesystem::absolute(arguments.profile).string()));
+    overrides.push_back("machine.profile=" +
+                        TomlString(std::filesystem::absolute(arguments.profile).string()));
   }
   return overrides;
 }

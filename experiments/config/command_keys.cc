@@ -69,8 +69,8 @@ void ReadMounts(const Key& key, const TomlTable& table, W* workload) {
   std::vector<std::string>& mounts = workload->spec.command.mounts;
   for (const std::string& given : table.Strings(key.help.name, std::vector<std::string>())) {
     const std::filesystem::path path =
-        std::filesystem::absolute(table.Folder() / given).lexically_normal();
-    if (given.empty() || path == path.root_path())
+        given.empty() ? "/" : std::filesystem::absolute(table.Folder() / given).lexically_normal();
+    if (path == path.root_path())
       table.Fail(key.help.name, fmt::format("is \"{}\"", given), "files and folders below /");
     mounts.push_back(path.has_filename() ? path.string() : path.parent_path().string());
   }

@@ -167,11 +167,7 @@ std::optional<ProfileConfig> ReadProfile(const TomlTable& machine, const Experim
     }
     return std::nullopt;
   }
-  ProfileConfig read{.file = std::filesystem::absolute(machine.Folder() / machine.String("profile"))
-                                 .lexically_normal(),
-                     .hash = {},
-                     .profile = {},
-                     .speeds = {}};
+  ProfileConfig read{.file = machine.PathOf("profile"), .hash = {}, .profile = {}, .speeds = {}};
   read.profile = machine.OfFile(
       "profile", [&read] { return std::make_shared<const Profile>(LoadProfile(read.file)); });
   read.hash = FileHash(read.file);

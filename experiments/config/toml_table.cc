@@ -158,6 +158,7 @@ std::vector<std::string> TomlTable::Strings(
 
 std::string TomlTable::ScalarText(std::string_view key) const {
   const toml::node* node = document_->Find(Path(key));
+  if (!node) RefuseQuoted(key);
   if (node->is_table() || node->is_array()) {
     Fail(key, fmt::format("is {}", TypeName(*node)), "a string, a number or a boolean");
   }
@@ -209,11 +210,21 @@ bool TomlTable::IsTable(std::string_view key) const {
   return node && node->is_table();
 }
 
+// Keys are found by their path, in which a dot stands between two.
+void TomlTable::RefuseQuoted(std::string_view key) const {
+  Fail("", fmt::format("holds the quoted key \"{}\"", key), "the key without quotes");
+}
+
+std::filesystem::path TomlTable::PathOf(std::string_view key) const {
+  const std::string text = String(key);
+  if (text.empty()) Fail(key, "is empty", "a path, relative to this file's folder");
+  return std::filesystem::absolute(Folder() / text).lexically_normal();
+}
+
 std::vector<std::string> TomlTable::Leaves() const {
   std::vector<std::string> leaves;
   for (const std::string& key : Keys()) {
-    if (key.find('.') != std::string::npos)
-      Fail("", fmt::format("holds the quoted key \"{}\"", key), "the key without quotes");
+    if (key.empty() || key.find('.') != std::string::npos) RefuseQuoted(key);
     if (!IsTable(key)) {
       leaves.push_back(key);
       continue;

@@ -47,8 +47,11 @@ class TomlTable {
   size_t Word(std::string_view key, const std::vector<std::string>& words) const;
   std::vector<std::string> Strings(
       std::string_view key, const std::optional<std::vector<std::string>>& fallback = {}) const;
-  std::string ScalarText(
-      std::string_view key) const;  // A string, number or boolean, as text. REQUIRES: Has(key).
+  // A string, number or boolean, as text. REQUIRES: it is one of Keys(). Refuses quoted keys with
+  // dots.
+  std::string ScalarText(std::string_view key) const;
+  // Absolute: what is written is relative to the file's folder. The key is required; "" is refused.
+  std::filesystem::path PathOf(std::string_view key) const;
   // An absent one reads as empty. shape: an example of one, for who wrote something else.
   TomlTable Table(std::string_view key, std::string_view shape = "") const;
   bool IsInteger(std::string_view key) const;
@@ -67,6 +70,8 @@ class TomlTable {
   // by its name there where it has one, as in --set.
   [[noreturn]] void Fail(std::string_view key, const std::string& problem,
                          const std::string& allowed) const;
+  // About a quoted key that no path can name.
+  [[noreturn]] void RefuseQuoted(std::string_view key) const;
 
   // What `open` returns, which reads the file that this key names. A file that can't be used as a
   // whole is this key's fault; what is wrong with a line or a key of it has a place of its own.

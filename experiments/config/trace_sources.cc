@@ -17,7 +17,7 @@
 namespace cosched {
 namespace {
 
-constexpr double kMaxSourceSeconds = 1e10;
+constexpr double kMaxSourceSeconds = 3e9;      // Ninety-five years: readers take a century.
 constexpr int64_t kMostArrivals = 20'000'000;  // In memory.
 
 // A file is read through this once more, so that a result can be told to come from this very file.

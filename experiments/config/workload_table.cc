@@ -108,8 +108,7 @@ void ReadMode(const WorkloadKey& key, const TomlTable& table, WorkloadConfig* wo
 
 void ReadDataFolder(const WorkloadKey& key, const TomlTable& table, WorkloadConfig* workload) {
   if (!table.Has(key.help.name)) return;
-  workload->spec.data_directory =
-      std::filesystem::absolute(table.Folder() / table.String(key.help.name)).string();
+  workload->spec.data_directory = table.PathOf(key.help.name).string();
 }
 
 // A service's limit is told as max_batch.

@@ -252,6 +252,31 @@ std::string TrialCountText(int trials) {
                      LevelText(trials));
 }
 
+// What was recorded is replayed as it is: other settings must leave it possible.
+void CheckReplayed(const ExperimentConfig& config, const Plan& plan) {
+  const auto find = [&config](const std::string& name, bool serves) {
+    const WorkloadConfig* const workload = config.FindWorkload(name);
+    if (workload == nullptr || (serves && !workload->spec.serves))
+      RefuseReplay(
+          "--set",
+          fmt::format("leaves no {} {}, which was recorded", serves ? "service" : "workload", name),
+          "settings that keep the run's workloads and their names");
+    return workload;
+  };
+  for (const JobTrace& trace : plan.traces) {
+    for (const JobArrival& arrival : trace) {
+      const WorkloadConfig* const workload = find(arrival.workload, false);
+      if (const auto problem = CheckRequest(RequestOf(*workload, arrival), config.cores.Count()))
+        RefuseReplay("--set",
+                     fmt::format("a job of {} was recorded whose {} {}", arrival.workload,
+                                 problem->column, problem->problem),
+                     problem->allowed);
+    }
+  }
+  for (const RequestTrace& trace : plan.requests)
+    for (const RequestArrival& request : trace) find(request.service, true);
+}
+
 }  // namespace
 
 Sweep LoadReplay(const ReplayOptions& options, const std::filesystem::path& scratch,
@@ -265,14 +290,21 @@ Sweep LoadReplay(const ReplayOptions& options, const std::filesystem::path& scra
                  "has clients that wait for their answers: what they ask depends on them",
                  "a run whose requests are sent when they are due");
   Sweep sweep = SinglePoint(LoadConfig(experiment.With(options.set), topology));
+  const ExperimentConfig& config = sweep.points.front().config;
   std::vector<JobTrace>& traces = sweep.points.front().plan.traces;
   traces.clear();
   for (const json& trace : manifest["traces"]) traces.push_back(ReadTrace(WholeTrace(trace)));
   std::vector<RequestTrace>& requests = sweep.points.front().plan.requests;
   requests.assign(traces.size(), {});
-  if (!manifest.contains("requests")) return sweep;
-  for (size_t trial = 0; trial < requests.size(); ++trial)
-    requests[trial] = ReadRequests(WholeTrace(manifest["requests"].at(trial)));
+  if (static_cast<size_t>(config.trials) > traces.size())
+    RefuseReplay("--set",
+                 fmt::format("trials is {}, but {} were recorded", config.trials, traces.size()),
+                 "as many, or fewer");
+  if (manifest.contains("requests")) {
+    for (size_t trial = 0; trial < requests.size(); ++trial)
+      requests[trial] = ReadRequests(WholeTrace(manifest["requests"].at(trial)));
+  }
+  CheckReplayed(config, sweep.points.front().plan);
   return sweep;
 }
 

@@ -11,7 +11,8 @@ namespace cosched {
 
 inline constexpr const char* kManifestName = "manifest.json";
 
-// As it was written, in its order; nothing if there is none, or it is no JSON object.
+// As it was written, in its order; nothing if there is none, or what is there is no manifest: no
+// JSON object, or its format, status, experiment or points are not of their types.
 std::optional<nlohmann::ordered_json> ReadManifest(const std::filesystem::path& run);
 
 // A sweep's points, in its order; the run itself, without values, if it is none.

@@ -39,6 +39,19 @@ TEST(Calibration, EndsWhenTheTimeIsUpButMeasuresEachOnce) {
   EXPECT_EQ(machine.measured_.size(), static_cast<size_t>(at_once->measurements) + 2);  // Pilots.
 }
 
+// Half and a third of the cores are no powers of two.
+TEST(Calibration, WorksOnAnyNumberOfCores) {
+  for (const int cores : {1, 3, 5, 6, 7, 12, 16, 48, 128}) {
+    FormulaMachine machine(0);
+    CalibrationOptions options = machine.Options();
+    options.seconds = 0;
+    const auto result = Calibrate(kPrograms, cores, options);
+    ASSERT_TRUE(result.has_value()) << cores;
+    EXPECT_EQ(result->profile.cores, cores);
+    EXPECT_FALSE(ProfileTable(result->profile).empty());
+  }
+}
+
 TEST(Calibration, OnlyWhatIsNotTightIsMeasuredAgain) {
   FormulaMachine machine(0);
   const auto result = Calibrate(kPrograms, 2, machine.Options());

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <tuple>
 
 #include "tests/experiments/calibration/formula_machine.h"
 
@@ -54,6 +55,25 @@ TEST(CalibrationPlan, CoversCoresThreadsAndPairsOnce) {
   for (const Measurement& measurement : PlanCalibration(3, 12)) {
     EXPECT_TRUE(measurement.kind != Kind::kCoRun || measurement.programs.size() < 3 ||
                 measurement.cores == 4);
+  }
+}
+
+// A slow-down is of a program that was measured alone with as many cores and threads.
+TEST(CalibrationPlan, WhatRunsBesideOthersRunsAloneToo) {
+  for (int cores = 1; cores <= 130; ++cores) {
+    const std::vector<Measurement> plan = PlanCalibration(3, cores);
+    std::set<std::tuple<size_t, int, Split>> alone;
+    for (const Measurement& one : plan) {
+      if (one.kind != Kind::kAlone) continue;
+      EXPECT_TRUE(alone.emplace(one.programs[0], one.cores, one.threads).second) << cores;
+    }
+    for (const Measurement& one : plan) {
+      if (one.programs.size() < 2) continue;
+      for (size_t i = 0; i < one.programs.size(); ++i) {
+        EXPECT_TRUE(alone.contains({one.programs[i], one.CoresOf(i), one.ThreadsOfTenant(i)}))
+            << cores << ": " << Describe(one, {ProgramOf("a"), ProgramOf("b"), ProgramOf("c")});
+      }
+    }
   }
 }
 

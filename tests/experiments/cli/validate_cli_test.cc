@@ -128,6 +128,20 @@ TEST_F(ValidateCliTest, TwoProfilesAreCompared) {
   ExpectHas(slow.out, {"drifted: lenet5 train batch 8: step on 1 core, 1x1 threads: +50.0 %",
                        "B takes 1.500 times as long as A", "predicted makespan, mean"});
   ExpectRefused({"profile", "compare", "p.json", "none.json"}, {"none.json", "can't be opened"});
+  std::filesystem::copy_file(folder_.path() / "slow.json", folder_.path() / "Bob's \"own\".json");
+  const Ended quoted =
+      Run({"profile", "compare", "p.json", "Bob's \"own\".json", "--experiment", "s.toml"});
+  EXPECT_EQ(quoted.exit_code, slow.exit_code) << quoted.err;
+  EXPECT_EQ(quoted.out.substr(quoted.out.find("predicted makespan")),
+            slow.out.substr(slow.out.find("predicted makespan")));
+  ExpectRefused({"validate", "s.toml", "--profile", "Bob's.json"},
+                {"Bob's.json", "can't be opened"});
+  std::string sequential = ReadText(folder_.path() / "s.toml");
+  const size_t at = sequential.find("trials = ");
+  sequential.replace(at, sequential.find('\n', at) - at, "trials = \"until makespan ± 50 %\"");
+  WriteText(folder_.path() / "sequential.toml", sequential);
+  ExpectRefused({"profile", "compare", "p.json", "slow.json", "--experiment", "sequential.toml"},
+                {"--experiment", "go on until they decide"});
   EXPECT_EQ(Run({"profile", "compare", "p.json"}).exit_code, 2);
 }
 
@@ -263,6 +277,10 @@ TEST_F(ValidateCliTest, ReplayRefusesWhatItCannotDo) {
                 {"--from", "one recorded policy", "--recorded"});
   ExpectRefused({"replay", run, "--policy", "max-prop", "--profile", "none.json"}, {"none.json"});
   EXPECT_EQ(Run({"replay", run}).exit_code, 2) << "without --policy";
+  ExpectRefused({"replay", run, "--policy", "max-prop", "--set", "workload.0.name=other"},
+                {"--set", "leaves no workload", "which was recorded"});
+  ExpectRefused({"replay", run, "--policy", "max-prop", "--set", "trials=20"},
+                {"--set", "trials is 20, but 5 were recorded"});
   const std::string loose = Simulated("p.json", "second", {"--policy", "no-control"});
   ExpectRefused({"replay", loose, "--policy", "strict", "--from", "1"},
                 {"--policy", "no-control grants a core twice"});

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "engine/base/error.h"
@@ -226,6 +227,31 @@ TEST_F(ConfigTest, EachWrongWorkloadLineIsNamed) {
     EXPECT_TRUE(error.line == 5 || !at_its_line) << bad.line;
     EXPECT_FALSE(error.allowed.empty()) << bad.line;
   }
+}
+
+TEST_F(ConfigTest, QuotedKeysWithDotsAreRefusedWhereverKeysAreFree) {
+  EXPECT_EQ(Refused(std::string("name = \"tiny\"\npolicies = [\"strict\"]\n") +
+                    "[policy.strict]\n\"a.b\" = 1\n[[workload]]\nmodel = \"lenet5\"\n")
+                .problem,
+            "holds the quoted key \"a.b\"");
+  EXPECT_EQ(Refused(std::string("name = \"tiny\"\npolicies = [\"strict\"]\n[[workload]]\n") +
+                    "name = \"w\"\ncommand = [\"x\"]\nsteps = 1\nenv = { \"log.level\" = \"1\" }\n")
+                .problem,
+            "holds the quoted key \"log.level\"");
+}
+
+TEST_F(ConfigTest, AnEmptyPathIsRefusedAlsoWhereTheFileHasNoFolder) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_.path());
+  std::ofstream("bare.toml") << kMinimal;
+  try {
+    LoadConfig("bare.toml", {"machine.profile="}, topology_);
+    ADD_FAILURE() << "accepted";
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.details().key, "machine.profile");
+    EXPECT_EQ(error.details().problem, "is empty");
+  }
+  std::filesystem::current_path(before);
 }
 
 // By this `cosched reproduce` tells a figure that this machine can't draw from one that is wrong.

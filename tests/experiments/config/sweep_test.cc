@@ -236,6 +236,8 @@ TEST_F(SweepTest, WrongValuesAreBlamedOnTheirLine) {
   EXPECT_EQ(Refused("[sweep]\ncolor = [1]\n").key, "sweep.color.0");
   EXPECT_EQ(Refused("[sweep]\n\"machine.cores\" = [1]\n").key, "sweep");
   EXPECT_THAT(Refused("[sweep]\n\"machine.cores\" = [1]\n").allowed, HasSubstr("without quotes"));
+  EXPECT_THAT(Refused("[sweep]\n\"\" = [1]\n").problem, HasSubstr("the quoted key \"\""));
+  EXPECT_THAT(Refused("[sweep]\nx = [{ \"\" = 1 }]\n").problem, HasSubstr("the quoted key \"\""));
 }
 
 TEST_F(SweepTest, EachPointIsARunOfItsOwnBelowTheSweeps) {

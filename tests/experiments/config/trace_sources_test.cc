@@ -187,6 +187,8 @@ TEST_F(TraceSourcesTest, WrongInputIsRefusedWithItsKey) {
   EXPECT_EQ(Refused(map + "jobs = 3\n").key, "trace.jobs");
   EXPECT_EQ(Refused("sample = 0.5\n").key, "trace.sample") << "without a file";
   EXPECT_EQ(Refused(map + "start_s = 4000\n").key, "trace.file") << "nothing is left";
+  EXPECT_EQ(Refused(map + "start_s = 4e9\n").key, "trace.start_s") << "beyond a century";
+  EXPECT_EQ(Refused(map + "length_s = 1e10\n").key, "trace.length_s");
   EXPECT_EQ(Refused(map + "[[trace.merge]]\nfile = \"own.csv\"\njobs = 1\n").key,
             "trace.merge.0.jobs");
 }
