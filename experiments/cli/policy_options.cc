@@ -48,7 +48,13 @@ void AddOverrides(const ExternalPolicy& policy, std::vector<std::string>* overri
 }
 
 std::string TomlString(const std::string& text) {
-  return nlohmann::json(text).dump();  // TOML's basic strings escape as JSON's do.
+  try {
+    return nlohmann::json(text).dump();  // TOML's basic strings escape as JSON's do.
+  } catch (const nlohmann::json::type_error&) {
+    throw InputError({.file = "command line",
+                      .problem = "has a text that is not UTF-8",
+                      .allowed = "names and paths in UTF-8"});
+  }
 }
 
 }  // namespace cosched

@@ -17,7 +17,7 @@ using DeviceKey = SectionKey<DeviceConfig>;
 constexpr int kMaxSlots = 1024;
 
 void ReadDeviceProfile(const DeviceKey& key, const TomlTable& table, DeviceConfig* device) {
-  device->file = table.PathOf(key.help.name);
+  device->file = table.PathOf(key.help.name).lexically_normal();
   device->profile = table.OfFile(key.help.name, [device] {
     return std::make_shared<const DeviceProfile>(LoadDeviceProfile(device->file));
   });

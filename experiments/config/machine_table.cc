@@ -167,7 +167,10 @@ std::optional<ProfileConfig> ReadProfile(const TomlTable& machine, const Experim
     }
     return std::nullopt;
   }
-  ProfileConfig read{.file = machine.PathOf("profile"), .hash = {}, .profile = {}, .speeds = {}};
+  ProfileConfig read{.file = machine.PathOf("profile").lexically_normal(),
+                     .hash = {},
+                     .profile = {},
+                     .speeds = {}};
   read.profile = machine.OfFile(
       "profile", [&read] { return std::make_shared<const Profile>(LoadProfile(read.file)); });
   read.hash = FileHash(read.file);

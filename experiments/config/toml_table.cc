@@ -218,7 +218,7 @@ void TomlTable::RefuseQuoted(std::string_view key) const {
 std::filesystem::path TomlTable::PathOf(std::string_view key) const {
   const std::string text = String(key);
   if (text.empty()) Fail(key, "is empty", "a path, relative to this file's folder");
-  return std::filesystem::absolute(Folder() / text).lexically_normal();
+  return std::filesystem::absolute(Folder() / text);
 }
 
 std::vector<std::string> TomlTable::Leaves() const {

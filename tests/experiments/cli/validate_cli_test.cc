@@ -136,6 +136,7 @@ TEST_F(ValidateCliTest, TwoProfilesAreCompared) {
             slow.out.substr(slow.out.find("predicted makespan")));
   ExpectRefused({"validate", "s.toml", "--profile", "Bob's.json"},
                 {"Bob's.json", "can't be opened"});
+  ExpectRefused({"validate", "s.toml", "--profile", "\xff.json"}, {"is not UTF-8"});
   std::string sequential = ReadText(folder_.path() / "s.toml");
   const size_t at = sequential.find("trials = ");
   sequential.replace(at, sequential.find('\n', at) - at, "trials = \"until makespan ± 50 %\"");
