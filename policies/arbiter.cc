@@ -357,9 +357,12 @@ struct Arbiter::Impl {
     // Nothing under way: the host repeats what is known.
     if (entry == nullptr || !entry->in_flight) return;
     SetInFlight(entry, false);
+    // What kept its share from another node was its own hold, which wakes nobody there.
+    const bool was_elsewhere =
+        entry->untold && !occupancy.MayJoin(entry->Target(), entry->occupied);
     Move(entry, [&] { entry->occupied = occupancy.At(entry->asked); });
+    if (was_elsewhere) to_advance.push_back(id);
     if (entry->untold) {  // The job has made room, or was overtaken by a decision that still waits.
-      to_advance.push_back(id);  // Also for its own share, on another node.
       Advance();
       return;
     }
