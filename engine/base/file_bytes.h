@@ -7,7 +7,7 @@
 
 namespace cosched {
 
-std::string FileBytes(
-    const std::filesystem::path& file);  // All of them; "" where it can't be read.
+// All of them; "" where it can't be read.
+std::string FileBytes(const std::filesystem::path& file);
 
 }  // namespace cosched

@@ -56,9 +56,7 @@ Json EnvironmentOfCommand(const W& workload) {
 
 void ReadFolder(const Key& key, const TomlTable& table, W* workload) {
   std::error_code error;
-  // A file that was named alone is in the folder where cosched was started.
-  const std::filesystem::path beside = table.Folder().empty() ? "." : table.Folder();
-  const std::filesystem::path given = beside / table.String(key.help.name, "");
+  const std::filesystem::path given = table.Folder() / table.String(key.help.name, "");
   // Whether it is there is asked where jobs run the program: a figure may have to make it first.
   const std::filesystem::path folder = std::filesystem::weakly_canonical(given, error);
   workload->spec.command.folder = (error ? given : folder).string();
@@ -69,8 +67,8 @@ void ReadMounts(const Key& key, const TomlTable& table, W* workload) {
   std::vector<std::string>& mounts = workload->spec.command.mounts;
   for (const std::string& given : table.Strings(key.help.name, std::vector<std::string>())) {
     const std::filesystem::path path =
-        given.empty() ? "/" : std::filesystem::absolute(table.Folder() / given).lexically_normal();
-    if (path == path.root_path())
+        std::filesystem::absolute(table.Folder() / given).lexically_normal();
+    if (given.empty() || path == path.root_path())
       table.Fail(key.help.name, fmt::format("is \"{}\"", given), "files and folders below /");
     mounts.push_back(path.has_filename() ? path.string() : path.parent_path().string());
   }

@@ -117,11 +117,11 @@ void CheckJobsFitNodes(const TomlTable& root, const ExperimentConfig& config) {
     for (size_t i = 0; i < tables.size(); ++i) {
       const int most = config.workloads[i].cores.max;
       if (most <= cores) continue;
-      FailHere(tables[i], "cores.max",
-               fmt::format("{} may give it {} cores, but a node has {}", policy, most, cores),
-               fmt::format("max = {} or less with backend = \"slurm\", or policies that "
-                           "grant shares, such as static-shares",
-                           cores));
+      FailOfMachine(config.topology->IsThisSystem(), tables[i], "cores.max",
+                    fmt::format("{} may give it {} cores, but a node has {}", policy, most, cores),
+                    fmt::format("max = {} or less with backend = \"slurm\", or policies that "
+                                "grant shares, such as static-shares",
+                                cores));
     }
   }
 }

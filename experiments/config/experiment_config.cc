@@ -75,7 +75,7 @@ std::optional<CoreRequestProblem> CheckRequest(const CoreRequest& request, int m
 }
 
 std::vector<WorkloadConfig> LoadWorkloads(const TomlTable& root) {
-  std::vector<WorkloadConfig> workloads = ReadWorkloads(root, CpuSet::kMaxCpu + 1);
+  std::vector<WorkloadConfig> workloads = ReadWorkloads(root, WorkloadMachine());
   std::vector<WorkloadConfig> singles;
   for (WorkloadConfig& workload : workloads) {
     if (!std::exchange(workload.spec.serves, false) || workload.spec.batch == 1) continue;
@@ -94,8 +94,9 @@ ExperimentConfig LoadConfig(const TomlTable& root, const Topology& here) {
   config.topology = here;
   ReadExternalPolicies(root, &config);
   RootSection().ReadListed(root, &config);
-  config.workloads =
-      ReadWorkloads(root, config.cores.Count(), config.backend != Backend::kSimulated);
+  config.workloads = ReadWorkloads(root, {.cores = config.cores.Count(),
+                                          .is_here = config.topology->IsThisSystem(),
+                                          .runs_programs = config.backend != Backend::kSimulated});
   for (WorkloadConfig& workload : config.workloads) workload.spec.rates = config.kernel_rates;
   config.devices = ReadDevices(root, config);
   config.gates = ReadGateTables(root, config);

@@ -40,13 +40,6 @@ std::string UnlessThreads(const std::string& allowed) {
                      kSmt, kSmtThreads);
 }
 
-// Cores that a simulated machine lacks are the file's mistake; those of this one, this machine's.
-[[noreturn]] void FailCores(const TomlTable& machine, const Topology& topology,
-                            const std::string& problem, const std::string& allowed) {
-  if (topology.IsThisSystem()) FailHere(machine, "cores", problem, allowed);
-  machine.Fail("cores", problem, allowed);
-}
-
 CpuSet CountedCores(const TomlTable& machine, const Topology& topology, bool threads_are_cores) {
   const CpuSet offered = Offered(topology, threads_are_cores);
   const int most = topology.Cpus().Count();
@@ -54,12 +47,13 @@ CpuSet CountedCores(const TomlTable& machine, const Topology& topology, bool thr
                                         std::numeric_limits<int64_t>::max());
   const std::string allowed = fmt::format("an integer from 1 to {}", most);
   if (count < 1) machine.Fail("cores", fmt::format("is {}", count), allowed);
-  if (count > most) FailCores(machine, topology, fmt::format("is {}", count), allowed);
+  if (count > most)
+    FailOfMachine(topology.IsThisSystem(), machine, "cores", fmt::format("is {}", count), allowed);
   if (count > offered.Count()) {
-    FailCores(machine, topology,
-              fmt::format("is {}, but the {} CPUs are hardware threads of {} cores", count, most,
-                          offered.Count()),
-              UnlessThreads(fmt::format("1 to {}", offered.Count())));
+    FailOfMachine(topology.IsThisSystem(), machine, "cores",
+                  fmt::format("is {}, but the {} CPUs are hardware threads of {} cores", count,
+                              most, offered.Count()),
+                  UnlessThreads(fmt::format("1 to {}", offered.Count())));
   }
   CpuSet faster, enough;  // Of slower kinds only what the faster ones lack.
   for (const CpuSet& kind : topology.CoreKinds()) {
@@ -77,11 +71,11 @@ void CheckListedThreads(const TomlTable& machine, const Topology& topology, cons
   const int second = (listed - part.OneThreadPerCore()).First();
   CpuSet core = part.SiblingsOf({second});
   core.Add(second);
-  FailCores(machine, topology,
-            fmt::format("is \"{}\", of which {} are hardware threads of one core",
-                        listed.ToString(), core.ToString()),
-            UnlessThreads(fmt::format("one thread of each core, such as \"{}\"",
-                                      part.OneThreadPerCore().ToString())));
+  FailOfMachine(topology.IsThisSystem(), machine, "cores",
+                fmt::format("is \"{}\", of which {} are hardware threads of one core",
+                            listed.ToString(), core.ToString()),
+                UnlessThreads(fmt::format("one thread of each core, such as \"{}\"",
+                                          part.OneThreadPerCore().ToString())));
 }
 
 CpuSet ReadCores(const TomlTable& machine, const Topology& topology, bool threads_are_cores) {
@@ -93,10 +87,10 @@ CpuSet ReadCores(const TomlTable& machine, const Topology& topology, bool thread
   const std::optional<CpuSet> cores = CpuSet::Parse(text);
   if (!cores || cores->Empty()) machine.Fail("cores", fmt::format("is \"{}\"", text), here);
   if (!topology.Cpus().Contains(*cores)) {
-    FailCores(machine, topology,
-              fmt::format("is \"{}\", but {} is not there, or not ours to use", text,
-                          (*cores - topology.Cpus()).ToString()),
-              here);
+    FailOfMachine(topology.IsThisSystem(), machine, "cores",
+                  fmt::format("is \"{}\", but {} is not there, or not ours to use", text,
+                              (*cores - topology.Cpus()).ToString()),
+                  here);
   }
   if (!threads_are_cores) CheckListedThreads(machine, topology, *cores);
   return *cores;

@@ -13,4 +13,10 @@ void FailHere(const TomlTable& table, std::string_view key, const std::string& p
   }
 }
 
+void FailOfMachine(bool is_here, const TomlTable& table, std::string_view key,
+                   const std::string& problem, const std::string& allowed) {
+  if (is_here) FailHere(table, key, problem, allowed);
+  table.Fail(key, problem, allowed);
+}
+
 }  // namespace cosched

@@ -21,4 +21,9 @@ class NotHereError : public InputError {
 [[noreturn]] void FailHere(const TomlTable& table, std::string_view key, const std::string& problem,
                            const std::string& allowed);
 
+// The same where the machine is this one; what a machine that the file itself describes lacks is the
+// file's mistake, Fail()'s.
+[[noreturn]] void FailOfMachine(bool is_here, const TomlTable& table, std::string_view key,
+                                const std::string& problem, const std::string& allowed);
+
 }  // namespace cosched

@@ -110,7 +110,6 @@ Key Items() {
 }
 
 std::string FileOf(const TomlTable& table, const char* key, const std::string& name) {
-  if (name.empty()) table.Fail(key, "is empty", "a file, relative to this one's folder");
   std::string file = std::filesystem::absolute(table.Folder() / name).string();
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(file, ignored))

@@ -63,7 +63,10 @@ TomlTable TomlTable::With(const std::vector<std::string>& overrides) const {
 }
 
 std::filesystem::path TomlTable::File() const { return document_->file; }
-std::filesystem::path TomlTable::Folder() const { return document_->file.parent_path(); }
+std::filesystem::path TomlTable::Folder() const {
+  const std::filesystem::path folder = document_->file.parent_path();
+  return folder.empty() ? "." : folder;
+}
 
 std::string TomlTable::Path(std::string_view key) const {
   if (path_.empty()) return std::string(key);

@@ -30,7 +30,8 @@ class TomlTable {
   TomlTable With(const std::vector<std::string>& overrides) const;
 
   std::filesystem::path File() const;
-  std::filesystem::path Folder() const;  // What the file's own paths are relative to.
+  // What the file's own paths are relative to; of a file that was named alone, ".".
+  std::filesystem::path Folder() const;
 
   bool Has(std::string_view key) const;
   std::vector<std::string> Keys() const;

@@ -41,7 +41,8 @@ std::vector<SourceKey> SourceKeys() {
   using T = TraceSelection;
   const auto path = [](std::filesystem::path S::*member) -> SourceKey::Reader {
     return [member](const SourceKey& key, const TomlTable& table, S* source) {
-      if (table.Has(key.help.name)) source->*member = table.Folder() / table.String(key.help.name);
+      if (!table.Has(key.help.name)) return;
+      source->*member = (table.Folder() / table.String(key.help.name)).lexically_normal();
     };
   };
   const auto recorded = [](const std::string& name, auto member) {

@@ -257,7 +257,7 @@ std::vector<WorkloadKey> ServiceKeys() {
               .RefusedWhere(OfServicesOnly)};
 }
 
-CoreRequest ReadRequest(const TomlTable& workload, int machine_cores) {
+CoreRequest ReadRequest(const TomlTable& workload, const WorkloadMachine& machine) {
   const TomlTable cores = workload.Table("cores", kCoresShape);
   CoreRequestSection().RefuseOthers(cores);
   const auto read = [&cores](const char* key, int64_t fallback) {
@@ -270,16 +270,15 @@ CoreRequest ReadRequest(const TomlTable& workload, int machine_cores) {
     request.preferred = read("preferred", request.max);
     return request;
   };
-  const CoreRequest request = request_on(machine_cores);
-  if (const auto problem = CheckRequest(request, machine_cores)) {
+  const CoreRequest request = request_on(machine.cores);
+  if (const auto problem = CheckRequest(request, machine.cores)) {
     // A default that does not fit is the fault of a key that is there.
     const std::string key = cores.Has(problem->column) ? problem->column
                             : cores.Has("preferred")   ? "preferred"
                                                        : "min";
-    // A larger machine could follow it.
-    if (!CheckRequest(request_on(CpuSet::kMaxCpu + 1), CpuSet::kMaxCpu + 1))
-      FailHere(cores, key, problem->problem, problem->allowed);
-    cores.Fail(key, problem->problem, problem->allowed);
+    constexpr int kLargest = WorkloadMachine().cores;
+    const bool is_lack = machine.is_here && !CheckRequest(request_on(kLargest), kLargest);
+    FailOfMachine(is_lack, cores, key, problem->problem, problem->allowed);
   }
   return request;
 }
@@ -337,7 +336,7 @@ std::string DefaultName(const TenantSpec& spec) {
   return IsModelFileName(model) ? std::filesystem::path(model).stem().string() : model;
 }
 
-WorkloadConfig ReadWorkload(const TomlTable& table, int machine_cores) {
+WorkloadConfig ReadWorkload(const TomlTable& table, const WorkloadMachine& machine) {
   WorkloadConfig workload;
   WorkloadSection().Read(table, &workload);
   TenantSpec& spec = workload.spec;
@@ -351,7 +350,7 @@ WorkloadConfig ReadWorkload(const TomlTable& table, int machine_cores) {
   const std::string problem = PrecisionProblem(spec.precision);
   if (!problem.empty()) table.Fail("precision", problem, "f32");
   if (spec.serves) CheckService(table, &workload);
-  workload.cores = ReadRequest(table, machine_cores);
+  workload.cores = ReadRequest(table, machine);
   if (spec.auto_split && !spec.deterministic)
     table.Fail(
         "deterministic",
@@ -383,8 +382,7 @@ const Section<WorkloadConfig>& WorkloadSection() {
   return section;
 }
 
-std::vector<WorkloadConfig> ReadWorkloads(const TomlTable& root, int machine_cores,
-                                          bool programs_run) {
+std::vector<WorkloadConfig> ReadWorkloads(const TomlTable& root, const WorkloadMachine& machine) {
   std::vector<WorkloadConfig> workloads;
   std::set<std::string> names;
   double weights = 0;
@@ -393,8 +391,8 @@ std::vector<WorkloadConfig> ReadWorkloads(const TomlTable& root, int machine_cor
   // installed; a trace's file names whatever it wants.
   const bool from_file = root.Table("trace").Has("file");
   for (const TomlTable& table : root.Tables("workload")) {
-    workloads.push_back(ReadWorkload(table, machine_cores));
-    const bool runs = programs_run && (workloads.back().weight > 0 || from_file);
+    workloads.push_back(ReadWorkload(table, machine));
+    const bool runs = machine.runs_programs && (workloads.back().weight > 0 || from_file);
     if (runs && workloads.back().spec.IsCommand()) CheckProgramIsThere(table, workloads.back());
     weights += workloads.back().weight;
     jobs = jobs || !workloads.back().spec.serves;

@@ -14,9 +14,15 @@ namespace cosched {
 const Section<WorkloadConfig>& WorkloadSection();
 const Section<CoreRequest>& CoreRequestSection();  // cores = { … } of a workload.
 
-// root: the experiment file. At least one. programs_run: commands must be there; the simulator runs
-// none. Throws InputError.
-std::vector<WorkloadConfig> ReadWorkloads(const TomlTable& root, int machine_cores,
-                                          bool programs_run = true);
+// What workloads are to run on.
+struct WorkloadMachine {
+  int cores = CpuSet::kMaxCpu + 1;
+  bool is_here = false;       // It is this one, so a larger one may have what it lacks.
+  bool runs_programs = true;  // Commands must be there; the simulator runs none.
+};
+
+// root: the experiment file. At least one. Throws InputError, NotHereError for cores that this
+// machine lacks.
+std::vector<WorkloadConfig> ReadWorkloads(const TomlTable& root, const WorkloadMachine& machine);
 
 }  // namespace cosched

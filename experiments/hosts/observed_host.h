@@ -41,11 +41,11 @@ class ObservedHost : public Host {
   virtual std::vector<RequestSample> TakeRequests() { return {}; }
   // Holds of devices' slots that ended since the last call, in order of their ends per device.
   virtual std::vector<HoldSample> TakeHolds() { return {}; }
-  // CPU time that the job has used so far, by all its threads; what is known of one that is gone, and 0
-  // of one that was described, and never started.
+  // CPU time that the job has used so far, by all its threads; what is known of one that is gone; 0 of
+  // one that was never started.
   virtual Duration CpuTime(JobId) { return Duration(0); }
-  // What a pipeline says of its stages now; empty of all others, and of one that is
-  // gone or was never started.
+  // What a pipeline says of its stages now; empty of all others, and of one that is gone or was never
+  // started.
   virtual PipelineCounters Pipeline(JobId) { return {}; }
   // Whether NextEvent shall return as soon as a service has answered; at first it does not.
   virtual void WakeAtAnswers(bool) {}

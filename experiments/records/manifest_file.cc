@@ -6,7 +6,6 @@
 #include <utility>
 
 namespace cosched {
-
 namespace {
 
 // What readers take for granted; a manifest may be another version's, or anybody's.

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <set>
 #include <sstream>
 #include <vector>
@@ -247,19 +248,33 @@ TEST(ServiceExampleTest, TheBenchmarkOfThePathRuns) {
       << last;
 }
 
-// Windows are closed meanwhile, in which every instance is asked what it used.
-TEST(ServiceExampleTest, ADeviceAnswersForInstancesThatNeverStart) {
+// What the only cell of an experiment on one core has of its only service.
+ServiceSummary RunOnOneCore(const std::string& text, const std::function<bool()>& interrupted,
+                            HarnessResult* result) {
   const Topology here = Topology::ThisMachine();
   const TemporaryFolder folder;
-  WriteText(folder.path() / "x.toml", R"(name = "x"
-trials = 1
-policies = ["devices-only"]
-machine = { cores = 1 }
-services = { window_s = 0.1 }
+  WriteText(folder.path() / "x.toml", "name = \"x\"\ntrials = 1\nmachine = { cores = 1 }\n" + text);
+  const ExperimentConfig config = LoadConfig(folder.path() / "x.toml", {}, here);
+  const Plan plan = MakePlan(config);
+  *result = RunCells(config, plan, plan.cells,
+                     {.run = folder.path() / "run",
+                      .topology = here,
+                      .hosts = HostsOf(CoschedBinary(), here, config),
+                      .interrupted = interrupted});
+  const CellSummary cell = Summarize(folder.path() / "run", plan.cells.front());
+  EXPECT_EQ(cell.services.size(), 1u);
+  return cell.services.empty() ? ServiceSummary() : cell.services.front();
+}
+
+// Windows are closed meanwhile, in which every instance is asked what it used.
+TEST(ServiceExampleTest, ADeviceAnswersForInstancesThatNeverStart) {
+  HarnessResult result;
+  const ServiceSummary service = RunOnOneCore(
+      fmt::format(R"(policies = ["devices-only"]
+services = {{ window_s = 0.1 }}
 [[device]]
 name = "accelerator"
-profile = ")" + InSource("experiments/profiles/device_example.json") +
-                                          R"("
+profile = "{}"
 [[workload]]
 model = "lenet5"
 mode = "serve"
@@ -267,29 +282,29 @@ sla_ms = 100
 [trace]
 [[trace.requests]]
 count = 20
-gap = { distribution = "fixed", mean_s = 0.05 }
-)");
-  const ExperimentConfig config = LoadConfig(folder.path() / "x.toml", {}, here);
-  const Plan plan = MakePlan(config);
-  const HarnessResult result = RunCells(config, plan, plan.cells,
-                                        {.run = folder.path() / "run",
-                                         .topology = here,
-                                         .hosts = HostsOf(CoschedBinary(), here, config)});
+gap = {{ distribution = "fixed", mean_s = 0.05 }}
+)",
+                  InSource("experiments/profiles/"
+                           "device_example.json")),
+      [] { return false; }, &result);
   EXPECT_EQ(result.with_failures, 0);
-  const CellSummary cell = Summarize(folder.path() / "run", plan.cells.front());
-  ASSERT_EQ(cell.services.size(), 1u);
-  EXPECT_EQ(cell.services[0].served, 20);
-  EXPECT_GT(cell.services[0].windows, 5);
+  EXPECT_EQ(service.served, 20);
+  EXPECT_GT(service.windows, 5);
 }
 
 // The service is killed in the middle: what it had not answered, and what is to come, is dropped.
 TEST(ServiceExampleTest, AKilledServiceDropsWhatItHad) {
-  const Topology here = Topology::ThisMachine();
-  const TemporaryFolder folder;
-  WriteText(folder.path() / "x.toml", R"(name = "x"
-trials = 1
-policies = ["strict"]
-machine = { cores = 1 }
+  bool killed = false;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto kill_after_a_second = [&] {  // Asked after every event.
+    if (!killed && std::chrono::steady_clock::now() - begin > seconds(1)) {
+      killed = true;
+      for (const pid_t pid : LivingChildrenOf(getpid())) kill(pid, SIGKILL);
+    }
+    return false;
+  };
+  HarnessResult result;
+  const ServiceSummary service = RunOnOneCore(R"(policies = ["strict"]
 [[workload]]
 model = "lenet5"
 mode = "serve"
@@ -298,29 +313,13 @@ max_batch = 1
 [[trace.requests]]
 count = 400
 gap = { distribution = "fixed", mean_s = 0.005 }
-)");
-  const ExperimentConfig config = LoadConfig(folder.path() / "x.toml", {}, here);
-  const Plan plan = MakePlan(config);
-  bool killed = false;
-  const HostFactory hosts = HostsOf(CoschedBinary(), here, config);
-  const auto begin = std::chrono::steady_clock::now();
-  const HarnessResult result =
-      RunCells(config, plan, plan.cells,
-               {.run = folder.path() / "run", .topology = here, .hosts = hosts, .interrupted = [&] {
-                  // Asked after every event: about a second into the run.
-                  if (!killed && std::chrono::steady_clock::now() - begin > seconds(1)) {
-                    killed = true;
-                    for (const pid_t pid : LivingChildrenOf(getpid())) kill(pid, SIGKILL);
-                  }
-                  return false;
-                }});
+)",
+                                              kill_after_a_second, &result);
   EXPECT_TRUE(killed);
   EXPECT_EQ(result.with_failures, 1);
-  const CellSummary cell = Summarize(folder.path() / "run", plan.cells.front());
-  ASSERT_EQ(cell.services.size(), 1u);
-  EXPECT_EQ(cell.services[0].requests, 400);
-  EXPECT_GT(cell.services[0].dropped, 0);
-  EXPECT_EQ(cell.services[0].served + cell.services[0].dropped, 400);
+  EXPECT_EQ(service.requests, 400);
+  EXPECT_GT(service.dropped, 0);
+  EXPECT_EQ(service.served + service.dropped, 400);
 }
 
 }  // namespace

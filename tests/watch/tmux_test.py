@@ -105,7 +105,7 @@ class WatchTest(unittest.TestCase):
         terminal.press("End")
         terminal.wait(r"0 waiting, 12 ended")
         terminal.press("?")
-        terminal.wait(r"A cell is one policy with one kind of jobs \(rigid, moldable, malleable\) in one\n")
+        terminal.wait(r"A cell is one policy with one kind of jobs in one trial at one point of a sweep;\n")
         terminal.press("q")
         terminal.wait(r"exit code 0")
 

@@ -197,12 +197,18 @@ function droppedReasons(side) {
 
 const isDirty = (run) => ((run.build && run.build.git_commit) || "").endsWith("-dirty");
 
+// What may mislead whatever sides of these runs are compared.
+function caresOf(sides, runs) {
+  const simulated = sides.some((side) => side.simulated_cells > 0) && (sides.every((side) => side.simulated_cells === side.cells)
+    ? "it is simulated: no tenant ran on hardware" : "a part is simulated");
+  return [simulated, runs.some(isDirty) && "the program had changes that are in no commit"].filter(Boolean);
+}
+
 // Why the answer may mislead though it is certain; null where nothing says so.
 function careSentence(section) {
   const reasons = [];
   section.comparison.sides.forEach((side, index) => {
-    if (side.simulated_cells > 0) reasons.push(side.simulated_cells === side.cells ? "it is simulated: no tenant ran on hardware" : "a part is simulated");
-    if (runsOf(section, side).some(isDirty)) reasons.push("the program had changes that are in no commit");
+    reasons.push(...caresOf([side], runsOf(section, side)));
     for (const treatment of leavesOutMarked(side) ? [] : side.treatments) {
       const [marked, all] = markedOf(section, side, treatment);
       if (marked > 0) reasons.push(`${marked} of ${all} trials of ${letter(section, index)}${treatment.policy}, ${treatment.elasticity}, are marked`);

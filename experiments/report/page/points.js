@@ -112,8 +112,7 @@ function pointsAnswer(points) {
     box.append(...asks.map((ask) => askSentence(ask, points, elasticity, of)).filter(Boolean));
   }
   if (points.some((point) => asksJobs(sideAt(point)))) box.append(...countedSentences(points).filter(Boolean));
-  const cares = [points.every((point) => sideAt(point).simulated_cells === sideAt(point).cells) && "it is simulated: no tenant ran on hardware",
-                 data.runs.filter((_, place) => points.some((point) => point.runs.includes(place))).some(isDirty) && "the program had changes that are in no commit"].filter(Boolean);
+  const cares = caresOf(points.map(sideAt), points.flatMap((point) => point.runs.map((place) => data.runs[place])));
   if (cares.length > 0) box.append(el("p", { class: "care" }, el("b", {}, "Take it with care: "), `${cares.join("; ")}.`));
   const doubts = commonDoubts(points), few = doubts.find((note) => note.startsWith("FEW TRIALS"));
   if (few) box.prepend(el("p", {}, el("b", {}, "No point can be decided"), `: ${few.replace("FEW TRIALS: ", "")}.`));

@@ -97,7 +97,7 @@ TEST_F(CommandConfigTest, TheManifestSaysTheSame) {
   EXPECT_FALSE(json.contains("steps"));
   nlohmann::ordered_json file = {{"workload", nlohmann::ordered_json::array({json})}};
   const TomlTable table = TomlTable::FromJson(folder_.path() / "manifest.json", file);
-  const WorkloadConfig again = ReadWorkloads(table, 4).front();
+  const WorkloadConfig again = ReadWorkloads(table, {.cores = 4}).front();
   EXPECT_EQ(WorkloadSection().ToJson(again), json);
   EXPECT_EQ(again.spec.command.mounts, workload.spec.command.mounts);
   EXPECT_EQ(again.spec.command.mounts.size(), 1U);
@@ -107,8 +107,8 @@ TEST_F(CommandConfigTest, WhereNothingRunsNoProgramIsAskedFor) {
   const TomlTable table = TomlTable::FromJson(
       folder_.path() / "experiment.toml",
       {{"workload", {{{"command", {"no-such-program"}}, {"client", "library"}}}}});
-  EXPECT_THROW(ReadWorkloads(table, 4), InputError);
-  EXPECT_EQ(ReadWorkloads(table, 4, /*programs_run=*/false).front().name, "no-such-program");
+  EXPECT_THROW(ReadWorkloads(table, {.cores = 4}), InputError);
+  EXPECT_EQ(ReadWorkloads(table, {.cores = 4, .runs_programs = false}).front().name, "no-such-program");
 }
 
 TEST_F(CommandConfigTest, BadValuesAreRefusedWithTheirKeys) {

@@ -256,25 +256,33 @@ TEST_F(ConfigTest, AnEmptyPathIsRefusedAlsoWhereTheFileHasNoFolder) {
 
 // By this `cosched reproduce` tells a figure that this machine can't draw from one that is wrong.
 TEST_F(ConfigTest, CoresThatAnotherMachineMayHaveAreThisOnesLack) {
-  const std::string minimal = kMinimal;
-  for (const char* cores : {"{ max = 5 }", "{ preferred = 5 }", "{ min = 5 }"})
-    EXPECT_THROW(Load(minimal + "cores = " + cores + "\n"), NotHereError) << cores;
-  const auto is_wrong = [this](const std::string& text, const std::vector<std::string>& more = {}) {
-    try {
-      Load(text, more);
-    } catch (const NotHereError&) {
-      return false;
-    } catch (const InputError&) {
-      return true;
-    }
-    return false;
-  };
-  for (const char* cores : {"{ min = 0 }", "{ min = 3, max = 2 }", "{ most = 2 }"})
-    EXPECT_TRUE(is_wrong(minimal + "cores = " + cores + "\n")) << cores;
-  EXPECT_TRUE(is_wrong(minimal, {"machine.cores=5"})) << "a machine that the file itself describes";
   const Topology here = Topology::ThisMachine();
-  EXPECT_THROW(LoadConfig(file_, {"machine.cores=1000000"}, here), NotHereError);
-  EXPECT_THROW(LoadConfig(file_, {"machine.cores='4000'"}, here), NotHereError);
+  const std::string minimal = kMinimal;
+  enum class Fault { kFile, kMachine, kNone };
+  const auto fault = [this](const Topology& machine, const std::string& text,
+                            const std::vector<std::string>& more = {}) {
+    std::ofstream(file_, std::ios::binary) << text;
+    try {
+      LoadConfig(file_, more, machine);
+    } catch (const NotHereError&) {
+      return Fault::kMachine;
+    } catch (const InputError&) {
+      return Fault::kFile;
+    }
+    return Fault::kNone;
+  };
+  for (const char* cores : {"{ max = 4096 }", "{ preferred = 4096 }", "{ min = 4096 }"}) {
+    const std::string text = minimal + "cores = " + cores + "\n";
+    EXPECT_EQ(fault(here, text), Fault::kMachine) << cores;
+    EXPECT_EQ(fault(topology_, text), Fault::kFile) << cores << " of a machine that is described";
+  }
+  for (const char* cores : {"{ min = 0 }", "{ min = 3, max = 2 }", "{ most = 2 }"})
+    EXPECT_EQ(fault(here, minimal + "cores = " + cores + "\n"), Fault::kFile) << cores;
+  for (const char* cores : {"machine.cores=1000000", "machine.cores='4000'"}) {
+    EXPECT_EQ(fault(here, minimal, {cores}), Fault::kMachine) << cores;
+    EXPECT_EQ(fault(topology_, minimal, {cores}), Fault::kFile) << cores;
+  }
+  EXPECT_EQ(fault(here, minimal, {"machine.cores=0"}), Fault::kFile);
 }
 
 TEST_F(ConfigTest, ThreadsLookForWorkAsLongAsTheyAreTold) {
