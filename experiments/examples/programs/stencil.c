@@ -1,6 +1,9 @@
 /* Heat on a square grid, with OpenMP: an example of a program that knows nothing of cosched. Prints a line
  * every `--every` sweeps and the sum of the grid at the end, which is the same bits with any number of
- * threads. `--sweeps` are all, or `--lines` are. gcc -O2 -fopenmp stencil.c */
+ * threads. `--sweeps` are all, or `--lines` are; after a line none follow if `--seconds` are over.
+ * gcc -O2 -fopenmp stencil.c */
+#include <limits.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +16,9 @@ static long Option(int argc, char** argv, const char* name, long otherwise) {
 
 int main(int argc, char** argv) {
   const long size = Option(argc, argv, "--size", 1000), every = Option(argc, argv, "--every", 10),
-             sweeps = Option(argc, argv, "--sweeps", every * Option(argc, argv, "--lines", 50));
+             sweeps = Option(argc, argv, "--sweeps", every * Option(argc, argv, "--lines", 50)),
+             seconds = Option(argc, argv, "--seconds", LONG_MAX);
+  const double begin = omp_get_wtime();
   double* now = calloc((size_t)(size * size), sizeof *now);
   double* next = calloc((size_t)(size * size), sizeof *next);
   if (now == NULL || next == NULL || size < 3) return 1;
@@ -32,6 +37,7 @@ int main(int argc, char** argv) {
     if (sweep % every == 0) {
       printf("sweep %ld\n", sweep);
       fflush(stdout);
+      if (omp_get_wtime() - begin >= (double)seconds) break;
     }
   }
   double sum = 0;
