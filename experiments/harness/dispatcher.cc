@@ -91,15 +91,22 @@ ServiceId Dispatcher::SetObjective(const std::string& service, Duration objectiv
   return IdOf(at);
 }
 
-// The arbiter starts instances when it likes.
+// The arbiter starts instances when it likes, and a policy may refuse them.
 void Dispatcher::ReachInstances() {
-  std::erase_if(unreachable_, [this](size_t index) {
+  std::vector<ServerId> refused;
+  std::erase_if(unreachable_, [&](size_t index) {
+    const JobId job = std::get<JobId>(servers_[index].id);
     if (servers_[index].ended) return true;
-    if (!arbiter_.IsAtHost(std::get<JobId>(servers_[index].id))) return false;
+    if (arbiter_.View().Find(job) == nullptr) {
+      refused.emplace_back(job);
+      return true;
+    }
+    if (!arbiter_.IsAtHost(job)) return false;
     servers_.SetReachable(index);
     ++instances_running_;
     return true;
   });
+  for (const ServerId& id : refused) ServerEnded(id);
 }
 
 bool Dispatcher::HasServer(size_t service) const {
@@ -112,6 +119,14 @@ bool Dispatcher::HasServer(size_t service) const {
 bool Dispatcher::IsOver(const Service& service) const {
   return std::all_of(service.servers.begin(), service.servers.end(),
                      [this](size_t index) { return servers_[index].ended; });
+}
+
+bool Dispatcher::Starves() const {
+  if (!source_.WaitsForAnswers() || source_.NextDue() || arbiter_.InTransition()) return false;
+  for (size_t i = 0; i < servers_.Size(); ++i)
+    if (!servers_[i].requests.empty()) return false;
+  return std::none_of(waiting_.begin(), waiting_.end(),
+                      [this](size_t service) { return HasServer(service); });
 }
 
 bool Dispatcher::DevicesIdle() const {
@@ -139,7 +154,7 @@ void Dispatcher::Send(TimePoint now, bool jobs_over) {
   if (pollers_) Poll(now);  // What was due before the newcomers are there.
   TakeUp(now);
   pollers_ ? Poll(now) : Match(now);
-  if (jobs_over && source_.AllTaken()) {
+  if (jobs_over && (source_.AllTaken() || Starves())) {
     for (size_t i = 0; i < services_.size(); ++i)
       if (!waiting_.contains(i)) Drain(services_[i]);
   }

@@ -3,7 +3,8 @@
 // (request_source.h), keeps it in its service's front queue until a server of the service has room,
 // and accounts for every one of them: it is answered, or dropped because its servers are gone.
 // Latencies count from when a request was due. Once no request is to come and a queue is empty the
-// service's instances are drained, so that they end when they have answered what they have.
+// service's instances are drained, so that they end when they have answered what they have; also
+// once all clients wait for services without a server, which may get one only when others end.
 //
 // A request goes to a server as soon as one has room: to the one that has the fewest in flight,
 // then to a device, then to the one that waited longest. Where several queues wait for the same
@@ -110,6 +111,7 @@ class Dispatcher {
   void Drain(const Service& service);
   bool IsOver(const Service& service) const;  // All of its servers have ended.
   bool HasServer(size_t service) const;       // One of them can be reached.
+  bool Starves() const;  // Requests come again only when one is answered that has no server.
   void DropQueue(size_t service);
   void EndServer(size_t server);
   void TellHost();

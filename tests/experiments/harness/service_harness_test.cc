@@ -180,6 +180,50 @@ cores = { min = 2 }
   EXPECT_EQ(services[0].worst_lag_ms, 0) << "it was the service that was late, not the harness";
 }
 
+// By strict the second gets its core when the first has ended, whose own clients are long served.
+TEST_F(ServiceHarnessTest, ClientsOfAServiceThatWaitsKeepNoOtherAlive) {
+  const std::filesystem::path run = Run(Config(R"([[trace.requests]]
+service = "next"
+clients = 2
+count = 6
+gap = { distribution = "fixed", mean_s = 0.01 }
+[[workload]]
+name = "next"
+model = "lenet5"
+mode = "serve"
+batch = 1
+)",
+                                               {"trace.requests.0.service=net", "trials=1"}));
+  const std::vector<ServiceSummary> services = Summarize(run, {"strict"}).services;
+  ASSERT_EQ(services.size(), 2U);
+  EXPECT_EQ(services[0].served, 5);
+  EXPECT_EQ(services[1].served, 6);
+}
+
+// What its clients ask for is dropped as soon as they ask; the other service is not kept by them.
+TEST_F(ServiceHarnessTest, ClientsOfARefusedServiceAskInVain) {
+  const std::filesystem::path run =
+      Run(Config(R"([[trace.requests]]
+service = "wide"
+clients = 2
+count = 6
+gap = { distribution = "fixed", mean_s = 0.01 }
+[[workload]]
+name = "wide"
+model = "lenet5"
+mode = "serve"
+batch = 1
+cores = { min = 2 }
+)",
+                 {"trace.requests.0.service=net", "trials=1", "policies=[\"static-partition\"]",
+                  "policy.static-partition.slices=2"}));
+  const std::vector<ServiceSummary> services = Summarize(run, {"static-partition"}).services;
+  ASSERT_EQ(services.size(), 2U);
+  EXPECT_EQ(services[0].served, 5);
+  EXPECT_EQ(services[1].requests, 6);
+  EXPECT_EQ(services[1].dropped, 6);
+}
+
 TEST_F(ServiceHarnessTest, AFailedServiceDropsWhatItHadAndWhatIsToCome) {
   resize_s_ = 10;  // Far beyond the revocation deadline: the service is killed when it must shrink.
   HarnessResult result;
