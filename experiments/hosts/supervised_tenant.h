@@ -186,10 +186,11 @@ class SupervisedTenant {
   bool survived_kill_ = false;     // The tenant was killed, but the kernel has not let it die.
   std::string failure_;            // Why it must go; "" = it may stay.
   std::string remark_;             // Its last word; "" = none.
+  int64_t answered_ = 0;           // The latest grant that it said it follows, by its sequence.
   int64_t moved_back_ = 0;         // How often it was seen on cores that it had bound itself to.
 
-  // By when it must be ready, have settled the latest grant, and be gone once it has finished or
-  // closed its socket.
+  // By when it must be ready, have followed some grant if the latest has not settled, and be gone
+  // once it has finished or closed its socket.
   TimePoint ready_deadline_, settle_deadline_, leave_deadline_;
   TimePoint next_check_, next_conduct_check_;
   TenantConduct conduct_;

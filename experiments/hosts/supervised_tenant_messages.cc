@@ -31,6 +31,10 @@ void SupervisedTenant::Handle(const SettledMessage& settled, TimePoint now) {
     settle_deadline_ = now + settings_.timeouts.settle;
     conduct_.Excuse(now);
   }
+  if (settled.sequence > answered_) {  // It follows, if not yet the latest.
+    answered_ = settled.sequence;
+    settle_deadline_ = now + settings_.timeouts.settle;
+  }
   if (!SettlesOnAnswer() || settled.sequence < grant_.Sequence()) return;
   // Fewer is allowed: somebody else may have narrowed its cpuset.
   if (!grant_.Cores().Contains(settled.cores)) {
