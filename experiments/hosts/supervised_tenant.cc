@@ -109,8 +109,9 @@ void SupervisedTenant::Reach(Life next) {
 void SupervisedTenant::Grant(const Place& place, TimePoint now) {
   const bool leaves_already = grant_.RevocationTime().has_value();
   // One that owes an answer gets no more time for it: a policy that changes its mind more often than
-  // that would keep one alive that hangs. Stopped, it can't answer.
-  const bool owes_answer = grant_.Applied() && !grant_.Settled() && !stop_.Wanted();
+  // that would keep one alive that hangs. Stopped, or not up yet, it can't answer.
+  const bool can_answer = life_ == Life::kReady && !stop_.Wanted();
+  const bool owes_answer = can_answer && grant_.Applied() && !grant_.Settled();
   if (!owes_answer) settle_deadline_ = now + settings_.timeouts.settle;
   grant_.Begin(place, now, settings_.timeouts.revocation);
   if (!leaves_already) BeginLeaving(now);
