@@ -91,22 +91,15 @@ ServiceId Dispatcher::SetObjective(const std::string& service, Duration objectiv
   return IdOf(at);
 }
 
-// The arbiter starts instances when it likes, and a policy may refuse them.
+// The arbiter starts instances when it likes.
 void Dispatcher::ReachInstances() {
-  std::vector<ServerId> refused;
-  std::erase_if(unreachable_, [&](size_t index) {
-    const JobId job = std::get<JobId>(servers_[index].id);
+  std::erase_if(unreachable_, [this](size_t index) {
     if (servers_[index].ended) return true;
-    if (arbiter_.View().Find(job) == nullptr) {
-      refused.emplace_back(job);
-      return true;
-    }
-    if (!arbiter_.IsAtHost(job)) return false;
+    if (!arbiter_.IsAtHost(std::get<JobId>(servers_[index].id))) return false;
     servers_.SetReachable(index);
     ++instances_running_;
     return true;
   });
-  for (const ServerId& id : refused) ServerEnded(id);
 }
 
 bool Dispatcher::HasServer(size_t service) const {
@@ -122,7 +115,7 @@ bool Dispatcher::IsOver(const Service& service) const {
 }
 
 bool Dispatcher::Starves() const {
-  if (!source_.WaitsForAnswers() || source_.NextDue() || arbiter_.InTransition()) return false;
+  if (waiting_.empty() || source_.NextDue() || arbiter_.InTransition()) return false;
   for (size_t i = 0; i < servers_.Size(); ++i)
     if (!servers_[i].requests.empty()) return false;
   return std::none_of(waiting_.begin(), waiting_.end(),

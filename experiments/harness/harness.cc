@@ -27,7 +27,7 @@ constexpr size_t kRepeatableBuffer = size_t{1} << 16;
 // Where nothing else sets a deadline.
 constexpr Duration kLongest = std::chrono::hours(1);
 
-class CellRun {
+class CellRun final : private ArbiterObserver {
  public:
   enum class Outcome { kDone, kFailed, kInterrupted };
 
@@ -46,7 +46,7 @@ class CellRun {
         records_(options.run, key, config.cores, config.records,
                  options.hosts.repeatable ? kRepeatableBuffer : 0),
         host_(options.hosts.make_host(PartialFolder(options.run, key), info_.shares)),
-        arbiter_(*policy_, info_.oversubscribes, *host_, options.topology, config.cores, records_,
+        arbiter_(*policy_, info_.oversubscribes, *host_, options.topology, config.cores, *this,
                  info_.on_settled, DivideCores(options.topology, config.cores, config.nodes)),
         requests_(DispatcherSetupOf(config, key), requests, clients, *host_, arbiter_, records_),
         devices_(config.devices) {
@@ -108,11 +108,32 @@ class CellRun {
         first_failure_ = fmt::format("job {}: {}", failed->job.value, failed->reason);
       const bool ends = !std::holds_alternative<HostSettled>(*event);
       if (ends) TakeSamples();  // The last job's are among them.
-      TellDispatcher(*event);
       arbiter_.Handle(*event);
     }
     Finish("done", "");
     return Outcome::kDone;
+  }
+
+  void OnSubmitted(TimePoint time, const Job& job) override { records_.OnSubmitted(time, job); }
+  bool WantsDecisions() const override { return records_.WantsDecisions(); }
+  void OnDecision(TimePoint time, int64_t decision, const std::string& event,
+                  const std::string& allocation, Duration decision_time) override {
+    records_.OnDecision(time, decision, event, allocation, decision_time);
+  }
+  void OnStarted(TimePoint time, JobId job, const Place& place) override {
+    records_.OnStarted(time, job, place);
+  }
+  void OnGrant(TimePoint time, JobId job, const Place& place) override {
+    records_.OnGrant(time, job, place);
+  }
+  void OnSettled(TimePoint time, JobId job, const Place& place, int64_t decision,
+                 Duration since) override {
+    records_.OnSettled(time, job, place, decision, since);
+  }
+  // However it ended: one that the policy refused is a server no more either.
+  void OnEnded(TimePoint time, JobId job, JobEnd end, const std::string& reason) override {
+    records_.OnEnded(time, job, end, reason);
+    if (requests_.ServerEnded(job)) ShowServices();
   }
 
   TimePoint Now() const { return host_->GetClock().Now(); }
@@ -222,13 +243,6 @@ class CellRun {
     const std::string& name = config_.devices[static_cast<size_t>(lost.device.value)].name;
     records_.Mark(fmt::format("the modelled device {} was lost: {}", name, lost.reason));
     ShowServices();
-  }
-
-  void TellDispatcher(const HostEvent& event) {
-    const auto* failed = std::get_if<HostFailed>(&event);
-    const auto* done = std::get_if<HostFinished>(&event);
-    if (failed == nullptr && done == nullptr) return;
-    if (requests_.ServerEnded(failed ? failed->job : done->job)) ShowServices();
   }
 
   TimePoint Deadline() const {

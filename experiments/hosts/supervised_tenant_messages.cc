@@ -26,15 +26,14 @@ void SupervisedTenant::Handle(const HelloMessage& hello, TimePoint) {
 
 void SupervisedTenant::Handle(const SettledMessage& settled, TimePoint now) {
   if (settled.sequence > grant_.Sequence()) return Fail("settled a grant that was never made");
-  if (life_ < Life::kReady) {
+  const bool comes_up = life_ < Life::kReady;
+  if (comes_up) {
     Reach(Life::kReady);
-    settle_deadline_ = now + settings_.timeouts.settle;
     conduct_.Excuse(now);
   }
-  if (settled.sequence > answered_) {  // It follows, if not yet the latest.
-    answered_ = settled.sequence;
-    settle_deadline_ = now + settings_.timeouts.settle;
-  }
+  // It follows, if not yet the latest.
+  if (comes_up || settled.sequence > answered_) settle_deadline_ = now + settings_.timeouts.settle;
+  answered_ = std::max(answered_, settled.sequence);
   if (!SettlesOnAnswer() || settled.sequence < grant_.Sequence()) return;
   // Fewer is allowed: somebody else may have narrowed its cpuset.
   if (!grant_.Cores().Contains(settled.cores)) {

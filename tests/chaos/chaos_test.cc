@@ -328,47 +328,5 @@ TEST(ChaosTest, EveryBehaviourIsSurvived) {
   }
 }
 
-// Its policy takes all cores from it and gives them back, sooner than the deadline for either.
-std::optional<std::string> EndOfOneThatIsToldOften(const std::string& behaviour, int64_t steps) {
-  const TemporaryFolder folder;
-  const Topology topology = Topology::ThisMachine();
-  const CpuSet machine = topology.OneThreadPerCore();
-  ProcessHost host({.binary = CoschedBinary(),
-                    .log_directory = folder.path(),
-                    .topology = topology,
-                    .actuator = BestActuator(),
-                    .cores = machine,
-                    .timeouts = {.settle = seconds(3), .revocation = seconds(3)}});
-  Job job;
-  job.id = JobId{1};
-  job.request = {1, machine.Count(), machine.Count()};
-  TenantSpec spec;
-  spec.model = "chaos:" + behaviour;
-  spec.steps = steps;
-  host.Describe(job.id, spec);
-  const Place whole = Place::Whole(machine, DefaultSplit(machine.Count()));
-  host.Start(job, whole);
-  bool is_up = false, pauses = false;
-  const TimePoint patience = host.GetClock().Now() + seconds(60);
-  while (host.GetClock().Now() < patience) {
-    const auto event = host.NextEvent(host.GetClock().Now() + milliseconds(300));
-    is_up = is_up || event;
-    if (event && std::holds_alternative<HostSettled>(*event)) continue;
-    if (const auto* failed = event ? std::get_if<HostFailed>(&*event) : nullptr)
-      return failed->reason;
-    if (event) return "";
-    if (!is_up) continue;
-    pauses = !pauses;
-    pauses ? host.Pause(job.id) : host.Grant(job.id, whole);
-  }
-  return std::nullopt;
-}
-
-TEST(ChaosTest, OneThatHangsIsKilledHoweverOftenItsPolicyChangesItsMind) {
-  EXPECT_EQ(EndOfOneThatIsToldOften("deaf", 100 * kLongEnough),
-            "did not follow its grant within 3000 ms");
-  EXPECT_EQ(EndOfOneThatIsToldOften("behaves", kLongEnough), "");
-}
-
 }  // namespace
 }  // namespace cosched

@@ -240,6 +240,16 @@ TEST_F(ConfigTest, QuotedKeysWithDotsAreRefusedWhereverKeysAreFree) {
             "holds the quoted key \"log.level\"");
 }
 
+TEST_F(ConfigTest, AFileThatIsNamedAloneIsInTheFolderOfTheProcess) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_.path());
+  std::ofstream("bare.toml") << "name = \"tiny\"\npolicies = [\"strict\"]\n[[workload]]\n"
+                             << "command = [\"sh\", \"-c\", \"true\"]\n";
+  EXPECT_EQ(LoadConfig("bare.toml", {}, topology_).workloads[0].spec.command.folder,
+            std::filesystem::canonical(folder_.path()));
+  std::filesystem::current_path(before);
+}
+
 TEST_F(ConfigTest, AnEmptyPathIsRefusedAlsoWhereTheFileHasNoFolder) {
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(folder_.path());

@@ -35,6 +35,42 @@ Profile OneProgram(double resize_s) {
   return profile;
 }
 
+// A second service, whose two clients wait for its answers.
+constexpr const char* kClients = R"([[trace.requests]]
+service = "next"
+clients = 2
+count = 6
+gap = { distribution = "fixed", mean_s = 0.01 }
+[[workload]]
+name = "next"
+model = "lenet5"
+mode = "serve"
+batch = 1
+)";
+
+// Refuses the second job; and expects that what it is told of services is true.
+class RefusingPolicy final : public Policy {
+ public:
+  Allocation Decide(const MachineView& view, const Event& event) override {
+    Allocation allocation;
+    const auto* arrived = std::get_if<JobArrived>(&event);
+    if (arrived == nullptr) return allocation;
+    if (arrived->job == JobId{1}) {
+      allocation.jobs[arrived->job] = Reject{};
+      return allocation;
+    }
+    allocation.jobs[arrived->job] = Run{.cores = 1, .split = {}};
+    for (const ServiceView& service : view.services) {
+      for (const auto& [server, window] : service.servers) {
+        EXPECT_NE(view.Find(std::get<JobId>(server)), nullptr)
+            << service.name << " has a server that was refused, when " << arrived->job.value
+            << " arrives";
+      }
+    }
+    return allocation;
+  }
+};
+
 class ServiceHarnessTest : public testing::Test {
  protected:
   // The service has both cores of the machine alone unless `rest` brings others.
@@ -71,6 +107,14 @@ gap = { distribution = "fixed", mean_s = 0.02 }
     const std::vector<ServiceSummary> services = Summarize(run, key).services;
     EXPECT_EQ(services.size(), 1U);
     return services.empty() ? ServiceSummary() : services.front();
+  }
+
+  // By a policy, of a single trial with kClients.
+  std::vector<ServiceSummary> WithClients(const std::string& policy,
+                                          std::vector<std::string> overrides = {}) {
+    overrides.insert(overrides.end(), {"trace.requests.0.service=net", "trials=1",
+                                       fmt::format("policies=[\"{}\"]", policy)});
+    return Summarize(Run(Config(kClients, overrides)), {policy}).services;
   }
 
   const TemporaryFolder folder_;
@@ -180,21 +224,9 @@ cores = { min = 2 }
   EXPECT_EQ(services[0].worst_lag_ms, 0) << "it was the service that was late, not the harness";
 }
 
-// By strict the second gets its core when the first has ended, whose own clients are long served.
+// By strict the second gets its core when the first has ended, whose own requests are long answered.
 TEST_F(ServiceHarnessTest, ClientsOfAServiceThatWaitsKeepNoOtherAlive) {
-  const std::filesystem::path run = Run(Config(R"([[trace.requests]]
-service = "next"
-clients = 2
-count = 6
-gap = { distribution = "fixed", mean_s = 0.01 }
-[[workload]]
-name = "next"
-model = "lenet5"
-mode = "serve"
-batch = 1
-)",
-                                               {"trace.requests.0.service=net", "trials=1"}));
-  const std::vector<ServiceSummary> services = Summarize(run, {"strict"}).services;
+  const std::vector<ServiceSummary> services = WithClients("strict");
   ASSERT_EQ(services.size(), 2U);
   EXPECT_EQ(services[0].served, 5);
   EXPECT_EQ(services[1].served, 6);
@@ -202,26 +234,28 @@ batch = 1
 
 // What its clients ask for is dropped as soon as they ask; the other service is not kept by them.
 TEST_F(ServiceHarnessTest, ClientsOfARefusedServiceAskInVain) {
-  const std::filesystem::path run =
-      Run(Config(R"([[trace.requests]]
-service = "wide"
-clients = 2
-count = 6
-gap = { distribution = "fixed", mean_s = 0.01 }
-[[workload]]
-name = "wide"
-model = "lenet5"
-mode = "serve"
-batch = 1
-cores = { min = 2 }
-)",
-                 {"trace.requests.0.service=net", "trials=1", "policies=[\"static-partition\"]",
-                  "policy.static-partition.slices=2"}));
-  const std::vector<ServiceSummary> services = Summarize(run, {"static-partition"}).services;
+  const std::vector<ServiceSummary> services =
+      WithClients("static-partition", {"policy.static-partition.slices=2",  // Of one core.
+                                       "workload.next.cores.min=2"});
   ASSERT_EQ(services.size(), 2U);
   EXPECT_EQ(services[0].served, 5);
   EXPECT_EQ(services[1].requests, 6);
   EXPECT_EQ(services[1].dropped, 6);
+}
+
+TEST_F(ServiceHarnessTest, ARefusedInstanceIsNoServerToPolicies) {
+  const std::string job = R"([[workload]]
+name = "job"
+model = "lenet5"
+batch = 1
+steps = 1
+)";
+  const ExperimentConfig config =
+      Config(kClients + job, {"trace.requests.0.service=net", "trials=1", "trace.jobs=2",
+                              "trace.gap={ distribution = 'fixed', mean_s = 0.15 }"});
+  const std::filesystem::path run =
+      Run(config, nullptr, [](const std::string&) { return std::make_unique<RefusingPolicy>(); });
+  EXPECT_EQ(Summarize(run, {"strict"}).finished, 3);
 }
 
 TEST_F(ServiceHarnessTest, AFailedServiceDropsWhatItHadAndWhatIsToCome) {

@@ -264,6 +264,7 @@ class FakeTenant {
     const auto* grant = parsed.message ? std::get_if<GrantMessage>(&*parsed.message) : nullptr;
     if (grant == nullptr) _exit(0);
     if (behaviour_ == "deaf") return;
+    if (behaviour_ == "slow") std::this_thread::sleep_for(std::chrono::milliseconds(150));
     grant_ = *grant;
     Follow();
   }

@@ -100,6 +100,33 @@ TEST_F(ProcessHostTest, LaterGrantsDoNotPutOffADeadline) {
   EXPECT_NE(std::get<HostFailed>(*end).reason.find("did not leave cores"), std::string::npos);
 }
 
+// A policy that takes its cores and gives them back, sooner than the tenant would have to leave them,
+// or to follow.
+TEST_F(ProcessHostTest, GrantsThatAreTakenBackDoNotPutOffADeadline) {
+  options_.timeouts.revocation = options_.timeouts.settle = seconds(1);
+  const JobId job = Start("deaf", one_);
+  ExpectSettled(job);
+  std::optional<HostEvent> end;
+  for (int i = 0; i < 100 && !end; ++i) {
+    i % 2 == 0 ? Host().Pause(job) : Host().Grant(job, Place::Whole(one_, {1, 1}));
+    end = Next(milliseconds(100));
+  }
+  ASSERT_TRUE(end && std::holds_alternative<HostFailed>(*end));
+  EXPECT_EQ(std::get<HostFailed>(*end).reason, "did not follow its grant within 1000 ms");
+}
+
+// It answers each, but never the latest.
+TEST_F(ProcessHostTest, ATenantThatFollowsLateIsNotGivenUp) {
+  options_.timeouts.revocation = seconds(60);
+  options_.timeouts.settle = seconds(1);
+  const JobId job = Start("slow", one_);
+  ExpectSettled(job);
+  for (int i = 0; i < 30; ++i) {
+    i % 2 == 0 ? Host().Pause(job) : Host().Grant(job, Place::Whole(one_, {1, 1}));
+    EXPECT_FALSE(Next(milliseconds(100))) << i;
+  }
+}
+
 TEST_F(ProcessHostTest, TenantThatIsNotUpYetLeavesItsCoresToo) {
   if (machine_.Count() < 2) GTEST_SKIP() << "needs two cores to take one away";
   const JobId job = Start("silent", two_);
