@@ -268,6 +268,7 @@ ServiceSummary RunOnOneCore(const std::string& text, const std::function<bool()>
 
 // Windows are closed meanwhile, in which every instance is asked what it used.
 TEST(ServiceExampleTest, ADeviceAnswersForInstancesThatNeverStart) {
+  const std::string profile = InSource("experiments/profiles/device_example.json");
   HarnessResult result;
   const ServiceSummary service = RunOnOneCore(
       fmt::format(R"(policies = ["devices-only"]
@@ -284,8 +285,7 @@ sla_ms = 100
 count = 20
 gap = {{ distribution = "fixed", mean_s = 0.05 }}
 )",
-                  InSource("experiments/profiles/"
-                           "device_example.json")),
+                  profile),
       [] { return false; }, &result);
   EXPECT_EQ(result.with_failures, 0);
   EXPECT_EQ(service.served, 20);

@@ -118,12 +118,14 @@ TEST_F(ProcessHostTest, GrantsThatAreTakenBackDoNotPutOffADeadline) {
 // It answers each, but never the latest.
 TEST_F(ProcessHostTest, ATenantThatFollowsLateIsNotGivenUp) {
   options_.timeouts.revocation = seconds(60);
-  options_.timeouts.settle = seconds(1);
+  options_.timeouts.settle = seconds(2);
   const JobId job = Start("slow", one_);
   ExpectSettled(job);
-  for (int i = 0; i < 30; ++i) {
+  for (int i = 0; i < 40; ++i) {
     i % 2 == 0 ? Host().Pause(job) : Host().Grant(job, Place::Whole(one_, {1, 1}));
-    EXPECT_FALSE(Next(milliseconds(100))) << i;
+    // On a loaded machine it may catch up.
+    const std::optional<HostEvent> event = Next(milliseconds(100));
+    ASSERT_FALSE(event && std::holds_alternative<HostFailed>(*event)) << i;
   }
 }
 
