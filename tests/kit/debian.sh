@@ -8,7 +8,9 @@
 #   ALSO=COMMAND runs that there afterwards, as the same user: ALSO='cosched reproduce all --quick'
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-package=$(realpath "${1:-$(compgen -G "$here/build/package/cosched_*.deb" | head -n 1)}")
+package=${1:-$(compgen -G "$here/build/package/cosched_*.deb" | head -n 1 || true)}
+[ -f "$package" ] || { echo "debian.sh: there is no package ${package:-in build/package}: make it, cd build && cpack -G DEB" >&2; exit 2; }
+package=$(realpath "$package")
 shift || true
 [ "$(id -u)" -eq 0 ] || { echo "debian.sh: only root makes another system's files" >&2; exit 2; }
 root=${KEEP:-$(mktemp -d /var/tmp/cosched-kit.XXXXXX)}
