@@ -33,6 +33,7 @@
 #include "experiments/os/cgroup.h"
 #include "experiments/os/owner.h"
 #include "experiments/tenant/host_link.h"
+#include "tests/experiments/hosts/fake_tenant.h"
 #include "tests/experiments/hosts/process_host_fixture.h"
 #include "tests/experiments/temporary_folder.h"
 
@@ -380,15 +381,11 @@ int RunHarness(const std::string& actuator) {
   settle(paused);
   host.Pause(paused);
   settle(paused);
-  const std::vector<pid_t> others = ProcessesNamed("stray");
   settle(start(3, "breeding", Elasticity::kMalleable));
   std::vector<pid_t> strays;
   while (strays.empty()) {
     host.NextEvent(host.GetClock().Now() + std::chrono::milliseconds(5));
-    strays = ProcessesNamed("stray");
-    std::erase_if(strays, [&others](pid_t stray) {
-      return std::find(others.begin(), others.end(), stray) != others.end();
-    });
+    strays = ProcessesNamed(testing::NameUnder("stray", getpid()));
   }
   const JobId starting = start(4, "silent", Elasticity::kRigid);
   host.Pause(starting);

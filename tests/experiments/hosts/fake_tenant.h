@@ -29,6 +29,12 @@
 
 namespace cosched::testing {
 
+// Of a process that a test is to find among those of the tests beside it: `host` has started it, or
+// its tenant.
+inline std::string NameUnder(const std::string& what, pid_t host) {
+  return what + " " + std::to_string(host);
+}
+
 class FakeTenant {
  public:
   FakeTenant(int argc, char** argv)
@@ -102,7 +108,7 @@ class FakeTenant {
   // Binds its threads to the cores of its command line once it has built its model, which takes so
   // long that another grant waits in its socket.
   void Build() {
-    pthread_setname_np(pthread_self(), "building");
+    pthread_setname_np(pthread_self(), NameUnder("builds", getppid()).c_str());
     pollfd arrived{socket_, POLLIN, 0};
     poll(&arrived, 1, -1);
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -115,11 +121,12 @@ class FakeTenant {
 
   // A grandchild in a session of its own, which nobody waits for.
   static void Breed() {
+    const std::string name = NameUnder("stray", getppid());
     const pid_t child = fork();
     if (child == 0) {
       setsid();
       if (fork() != 0) _exit(0);
-      pthread_setname_np(pthread_self(), "stray");
+      pthread_setname_np(pthread_self(), name.c_str());
       Sleep();
     }
     waitpid(child, nullptr, 0);

@@ -151,7 +151,7 @@ TEST_F(ProcessHostTest, TenantThatIsBuildingHasLeftWhenItHasHeardSo) {
   if (machine_.Count() < 2) GTEST_SKIP() << "needs two cores to take one away";
   options_.timeouts.revocation = seconds(10);
   const JobId job = Start("builder", two_);
-  for (int i = 0; i < 2000 && ProcessesNamed("building").empty(); ++i)
+  for (int i = 0; i < 2000 && ProcessesNamed(testing::NameUnder("builds", getpid())).empty(); ++i)
     EXPECT_FALSE(Next(milliseconds(10)));
   EXPECT_FALSE(Next(milliseconds(50)));  // It has said hello.
   Host().Grant(job, Place::Whole(one_, {1, 1}));
@@ -197,11 +197,11 @@ TEST_F(ProcessHostTest, WhatATenantForkedIsKilledWithIt) {
   std::vector<pid_t> strays;
   for (int i = 0; i < 400 && strays.empty(); ++i) {
     EXPECT_FALSE(Next(milliseconds(5)));
-    strays = ProcessesNamed("stray");
+    strays = ProcessesNamed(testing::NameUnder("stray", getpid()));
   }
   ASSERT_EQ(strays.size(), 1u);
   Host().Stop(job);
-  EXPECT_TRUE(ProcessesNamed("stray").empty());
+  EXPECT_TRUE(ProcessesNamed(testing::NameUnder("stray", getpid())).empty());
 }
 
 TEST_F(ProcessHostTest, TenantThatOnlySaysItPausedIsGivenUp) {
