@@ -78,7 +78,8 @@ int main(int argc, char** argv) {
   cosched::AddDoctorCommand(app, &exit_code);
   cosched::AddCompletionCommand(app, &exit_code);
   cosched::AddManualsCommand(app, &exit_code);
-  cosched::AddExamples(app);  // Behind all commands: it goes through them.
+  cosched::AddExamples(app);  // Behind all commands: these go through them.
+  cosched::RefuseEmptyValues(app);
   try {
     std::vector<std::string> words = cosched::WithHelpAsOption(argc, argv);
     const bool lacks = cosched::LacksCommand(app, words);

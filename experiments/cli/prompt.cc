@@ -96,14 +96,16 @@ const CLI::App& ParsedCommand(const CLI::App& app) {
   RefuseOption("", fmt::format("`{}` lacks a command", FullName(app)), CommandNames(app));
 }
 
+[[noreturn]] void RefuseNoValue(const CLI::Option& option) {
+  RefuseValue(option.get_name(), "", option.get_type_name() + ": " + option.get_description());
+}
+
 // error: "--x: 1 required INT missing", "--x: At Most 1 required but received 2" and the like.
 [[noreturn]] void RefuseCount(const CLI::App& command, const std::string& error) {
   const CLI::Option* option = command.get_option_no_throw(TextBefore(error, ":"));
   if (option == nullptr) RefuseOption("", error, "");
-  const std::string name = option->get_name();
-  if (error.ends_with("missing"))
-    RefuseValue(name, "", option->get_type_name() + ": " + option->get_description());
-  RefuseOption(name, fmt::format("is given {} times", option->count()), "one value");
+  if (error.ends_with("missing")) RefuseNoValue(*option);
+  RefuseOption(option->get_name(), fmt::format("is given {} times", option->count()), "one value");
 }
 
 }  // namespace
@@ -119,6 +121,20 @@ std::vector<std::string> WithHelpAsOption(int argc, const char* const* argv) {
 bool LacksCommand(const CLI::App& app, const std::vector<std::string>& words) {
   const Reached reached = Follow(app, words);
   return reached.words == words.size() && reached.command->get_require_subcommand_min() > 0;
+}
+
+void RefuseEmptyValues(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    const int most = option->get_items_expected_max();
+    if (most == 0 || (most > 1 && option->get_positional())) continue;
+    option->check(CLI::Validator(
+        [option](const std::string& value) {
+          if (value.empty()) RefuseNoValue(*option);
+          return std::string();
+        },
+        ""));
+  }
+  for (CLI::App* command : app.get_subcommands({})) RefuseEmptyValues(*command);
 }
 
 void RefuseExtras(const CLI::App& app) {

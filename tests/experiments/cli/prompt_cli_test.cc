@@ -21,6 +21,16 @@ TEST_F(PromptCliTest, AMistypedOptionIsNamed) {
   ExpectRefused({"diff", "a", "b", "c"}, {"c: `cosched diff` takes no more words"});
 }
 
+TEST_F(PromptCliTest, AnOptionWithAnEmptyValueIsNoneThatWasLeftOut) {
+  ExpectRefused({"run", "x.toml", "--out", ""},
+                {"--out: no value; allowed: TEXT: Results go to DIR/<experiment>/<run>"});
+  ExpectRefused({"run", "x.toml", "--seed="}, {"--seed: no value"});
+  ExpectRefused({"run", ""}, {"experiment: no value"});
+  ExpectRefused({"reproduce", "control", "--out", ""}, {"--out: no value"});
+  ExpectRefused({"runs", "export", "x", ""}, {"no value"});
+  EXPECT_EQ(Run({"wrap", "--", "/usr/bin/test", "-z", ""}).exit_code, 0);
+}
+
 TEST_F(PromptCliTest, MistypedNamesInAFileAreNamed) {
   ExpectRefused({"run", "x.toml", "--dry-run", "--set", "trails=2"},
                 {"trails", "unknown key, did you mean \"trials\"?"});
