@@ -115,10 +115,7 @@ void SupervisedTenant::Grant(const Place& place, TimePoint now) {
   if (!owes_answer) settle_deadline_ = now + settings_.timeouts.settle;
   grant_.Begin(place, now, settings_.timeouts.revocation);
   if (!leaves_already) BeginLeaving(now);
-  if (stop_.Wanted()) {  // A stopped tenant could do nothing meanwhile.
-    ready_deadline_ = std::max(ready_deadline_, now + settings_.timeouts.start);
-    conduct_.Excuse(now);
-  }
+  conduct_.Excuse();
   next_check_ = now;
   ApplyGrant(now);
 }
@@ -149,7 +146,9 @@ void SupervisedTenant::ApplyGrant(TimePoint now) {
   }
   if (FollowsMessages()) SendGrant(now);
   // With its masks and the message in place: it does nothing before it has seen these.
-  if (stop_.Continue()) launched_->Signal(SIGCONT);
+  if (!stop_.Continue()) return;
+  launched_->Signal(SIGCONT);
+  ready_deadline_ += now - stopped_;  // Meanwhile it could do nothing.
 }
 
 void SupervisedTenant::ApplyPause(TimePoint now) {
@@ -157,7 +156,7 @@ void SupervisedTenant::ApplyPause(TimePoint now) {
   // Paused anew, before it went on: it has all that it needs, and reads nothing.
   if (stop_.Wanted()) return;
   // A tenant that is not up yet would not hear of a pause in time.
-  if (IsMovedByHost() || life_ < Life::kReady) Stop();
+  if (IsMovedByHost() || life_ < Life::kReady) Stop(now);
   if (!IsMovedByHost()) SendGrant(now);
 }
 
@@ -216,8 +215,10 @@ void SupervisedTenant::SendGrant(TimePoint now) {
   }
 }
 
-void SupervisedTenant::Stop() {
-  if (stop_.Begin()) launched_->Signal(SIGSTOP);
+void SupervisedTenant::Stop(TimePoint now) {
+  if (!stop_.Begin()) return;
+  launched_->Signal(SIGSTOP);
+  stopped_ = now;
 }
 
 void SupervisedTenant::Record(TimePoint now, const LaunchedTenant::Times& times) {
@@ -227,7 +228,7 @@ void SupervisedTenant::Record(TimePoint now, const LaunchedTenant::Times& times)
 void SupervisedTenant::SettleGrant(TimePoint now) {
   grant_.Settle();
   stop_.Settle();
-  conduct_.Settle(now);
+  if (!stop_.Wanted()) conduct_.Settle(now);
 }
 
 HostEvent SupervisedTenant::Over(const TenantProcess::End& end) const {
@@ -319,7 +320,7 @@ bool SupervisedTenant::AtItsPlace(TimePoint now) {
     return false;
   }
   if (!IsParked(threads)) return false;
-  Stop();
+  Stop(now);
   return HasStopped(now);
 }
 

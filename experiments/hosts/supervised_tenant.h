@@ -137,7 +137,7 @@ class SupervisedTenant {
   void MoveThreads(TimePoint now);
   void Confine();
   void SendGrant(TimePoint now);
-  void Stop();
+  void Stop(TimePoint now);
   void Record(TimePoint now, const LaunchedTenant::Times& times);
   void SettleGrant(TimePoint now);
 
@@ -181,6 +181,7 @@ class SupervisedTenant {
   Life life_ = Life::kStarting;
   GrantInFlight grant_;
   ProcessStop stop_;
+  TimePoint stopped_;              // When the latest stop began.
   bool closed_ = false;            // The tenant's end of the socket is closed.
   bool paused_by_others_ = false;  // A person has paused it (cosched ctl), not its host.
   bool survived_kill_ = false;     // The tenant was killed, but the kernel has not let it die.

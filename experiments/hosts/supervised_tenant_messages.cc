@@ -27,10 +27,7 @@ void SupervisedTenant::Handle(const HelloMessage& hello, TimePoint) {
 void SupervisedTenant::Handle(const SettledMessage& settled, TimePoint now) {
   if (settled.sequence > grant_.Sequence()) return Fail("settled a grant that was never made");
   const bool comes_up = life_ < Life::kReady;
-  if (comes_up) {
-    Reach(Life::kReady);
-    conduct_.Excuse(now);
-  }
+  if (comes_up) Reach(Life::kReady);
   // It follows, if not yet the latest.
   if (comes_up || settled.sequence > answered_) settle_deadline_ = now + settings_.timeouts.settle;
   answered_ = std::max(answered_, settled.sequence);

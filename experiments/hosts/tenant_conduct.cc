@@ -1,6 +1,7 @@
 #include "experiments/hosts/tenant_conduct.h"
 
 #include <algorithm>
+#include <chrono>
 #include <stdexcept>
 #include <utility>
 
@@ -8,6 +9,10 @@
 
 namespace cosched {
 namespace {
+
+// What going on after a stop takes its threads, also those that sleep again then: in time, and on
+// cores at most.
+constexpr Duration kGoingOn = std::chrono::milliseconds(20);
 
 std::string MoveBack(const Place& place, LaunchedTenant* launched) {
   try {
@@ -46,22 +51,31 @@ Duration RunTimeOf(const ProcessSampler& sampler, pid_t process) {
   return run_time;
 }
 
-void TenantConduct::Excuse(TimePoint now) { last_heartbeat_ = last_run_ = last_step_ = now; }
-
 void TenantConduct::Settle(TimePoint now) {
   surplus_threads_.Forget();
   moved_back_ = false;
-  last_run_ = last_step_ = now;
+  settled_ = now;
+  looked_.reset();
 }
 
 std::string TenantConduct::CheckAlive(const Signs& signs, TimePoint now) {
-  if (std::exchange(heartbeats_, signs.heartbeats) != signs.heartbeats) last_heartbeat_ = now;
-  if (std::exchange(steps_, signs.steps) != signs.steps || signs.rests) last_step_ = now;
-  if (std::exchange(run_time_, signs.run_time) != signs.run_time || signs.rests) last_run_ = now;
-  stalled_ = stalled_ || now - last_step_ > heartbeat_timeout_;
+  const bool first = !looked_;
+  if (first && now - settled_ < kGoingOn) return "";
+  const Duration passed = now - std::exchange(looked_, now).value_or(now);
+  const Duration ran = signs.run_time - std::exchange(run_time_, signs.run_time);
+  const bool beat = std::exchange(heartbeats_, signs.heartbeats) != signs.heartbeats;
+  const bool stepped = std::exchange(steps_, signs.steps) != signs.steps;
+  const bool computed = first ? ran > kGoingOn : ran != Duration(0);
+  const auto count = [passed](bool sign, Duration* without) {
+    *without = sign ? Duration(0) : *without + passed;
+  };
+  count(beat, &without_heartbeat_);
+  count(stepped || signs.rests, &without_step_);
+  count(computed || signs.rests, &without_run_);
+  stalled_ = stalled_ || without_step_ > heartbeat_timeout_;
   const std::string within = Within(heartbeat_timeout_);
-  if (now - last_heartbeat_ > heartbeat_timeout_) return "gave no heartbeat" + within;
-  if (now - last_run_ > heartbeat_timeout_) return "hangs: none of its threads computed" + within;
+  if (without_heartbeat_ > heartbeat_timeout_) return "gave no heartbeat" + within;
+  if (without_run_ > heartbeat_timeout_) return "hangs: none of its threads computed" + within;
   return "";
 }
 

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,13 +33,14 @@ class TenantConduct {
   TenantConduct(const Topology* topology, Duration heartbeat_timeout)
       : topology_(topology), heartbeat_timeout_(heartbeat_timeout) {}
 
-  // The tenant could give no sign of life before now: it was starting, or stopped.
-  void Excuse(TimePoint now);
-  // The latest grant has settled: a new place to keep to, and time to begin computing there.
+  // The latest grant has settled, and not by a stop: a new place to keep to.
   void Settle(TimePoint now);
+  // Until the next one settles no sign of life is expected of it. What it has not shown so far it
+  // still has to: else a policy that changes its mind often would hide a tenant that hangs.
+  void Excuse() { looked_.reset(); }
 
   // Two signs of life are wanted: the control thread's heartbeat, and CPU time of the threads that
-  // do the steps, unless it rests.
+  // do the steps, unless it rests. Only the time between two looks at one settled grant counts.
   struct Signs {
     int64_t heartbeats = 0;
     int64_t steps = 0;     // A service's: requests answered.
@@ -60,12 +62,12 @@ class TenantConduct {
  private:
   const Topology* const topology_;
   const Duration heartbeat_timeout_;
-  int64_t heartbeats_ = -1;
-  TimePoint last_heartbeat_;
-  Duration run_time_{0};  // At the last look.
-  TimePoint last_run_;
-  int64_t steps_ = -1;
-  TimePoint last_step_;
+  TimePoint settled_;
+  std::optional<TimePoint> looked_;  // At this grant; nullopt = not yet.
+  // At the last look, and how much time that counts each has not changed for.
+  int64_t heartbeats_ = -1, steps_ = -1;
+  Duration run_time_{0};
+  Duration without_heartbeat_{0}, without_step_{0}, without_run_{0};
   bool stalled_ = false;
   bool moved_back_ = false;  // At the last look.
   SurplusThreads surplus_threads_;

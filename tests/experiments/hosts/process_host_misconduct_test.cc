@@ -30,6 +30,35 @@ TEST_F(ProcessHostTest, TenantThatHangsIsGivenUp) {
   }
 }
 
+// A policy of turns, each shorter than a tenant may be silent.
+TEST_F(ProcessHostTest, PausesDoNotHideATenantThatHangs) {
+  options_.timeouts.heartbeat = milliseconds(400);
+  options_.timeouts.start = milliseconds(400);
+  const auto failure_within = [this](Duration turn) -> std::string {
+    const TimePoint end = Host().GetClock().Now() + turn;
+    while (const std::optional<HostEvent> event = Host().NextEvent(end)) {
+      if (const auto* failed = std::get_if<HostFailed>(&*event)) return failed->reason;
+    }
+    return "";
+  };
+  for (const auto& [behaviour, reason] :
+       {std::pair("hung", "hangs: none of its threads computed within 400 ms"),
+        std::pair("frozen", "gave no heartbeat within 400 ms"),
+        std::pair("silent", "did not say hello within 400 ms")}) {
+    const Job job = JobOf(Elasticity::kRigid);
+    Start(job, behaviour, one_);
+    std::string failure = failure_within(milliseconds(300));
+    for (int turn = 0; turn < 40 && failure.empty(); ++turn) {
+      Host().Pause(job.id);
+      failure = failure_within(milliseconds(50));
+      if (!failure.empty()) break;
+      Host().Grant(job.id, Place::Whole(one_, {1, 1}));
+      failure = failure_within(milliseconds(300));
+    }
+    EXPECT_EQ(failure, reason);
+  }
+}
+
 TEST_F(ProcessHostTest, PausedByAPersonIsNoHang) {
   options_.timeouts.heartbeat = milliseconds(400);
   ExpectSettled(Start("napping", one_));

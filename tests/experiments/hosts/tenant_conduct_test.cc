@@ -17,7 +17,7 @@ TimePoint At(int ms) { return TimePoint(milliseconds(ms)); }
 
 class TenantConductTest : public testing::Test {
  protected:
-  TenantConductTest() { conduct_.Excuse(At(0)); }
+  TenantConductTest() { conduct_.Settle(At(0)); }
 
   const Topology topology_ = Topology::ThisMachine();
   TenantConduct conduct_{&topology_, kTimeout};
@@ -36,6 +36,42 @@ TEST_F(TenantConductTest, WantsAHeartbeatAndTimeOnACore) {
   EXPECT_EQ(
       conduct_.CheckAlive({.heartbeats = 3, .steps = 1, .run_time = milliseconds(2)}, At(2902)),
       "gave no heartbeat within 1000 ms");
+}
+
+// As under a policy of turns, after which its threads wake up, and sleep again if they hang: what it
+// did not show in some turns it has to show in the next.
+TEST_F(TenantConductTest, TurnsDoNotHideAHang) {
+  int64_t heartbeats = 0;
+  Duration run_time{0};
+  const auto turn = [&](int from, Duration going_on, Duration computing) {
+    conduct_.Settle(At(from));
+    run_time += going_on;
+    const auto look = [&](int ms) {
+      return conduct_.CheckAlive({.heartbeats = ++heartbeats, .run_time = run_time}, At(from + ms));
+    };
+    EXPECT_EQ(look(1), "");
+    EXPECT_EQ(look(100), "");
+    run_time += computing;
+    const std::string wrong = look(500);
+    conduct_.Excuse();
+    return wrong;
+  };
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(turn(i * 5000, milliseconds(1), milliseconds(1)), "") << i;
+  }
+  EXPECT_EQ(turn(100'000, milliseconds(1), {}), "");
+  EXPECT_EQ(turn(105'000, milliseconds(1), {}), "");
+  EXPECT_EQ(turn(110'000, milliseconds(1), {}),
+            "hangs: none of its threads computed within 1000 ms");
+}
+
+// As under a policy whose turns are shorter than looks are apart.
+TEST_F(TenantConductTest, OneLookATurnTellsNothing) {
+  for (int i = 1; i < 100; ++i) {
+    conduct_.Settle(At(1000 * i));
+    EXPECT_EQ(conduct_.CheckAlive({}, At(1000 * i + 900)), "");
+    conduct_.Excuse();
+  }
 }
 
 TEST_F(TenantConductTest, HasStalledIfItComputesWithoutEndingAStep) {
