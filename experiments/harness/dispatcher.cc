@@ -102,11 +102,16 @@ void Dispatcher::ReachInstances() {
   });
 }
 
+std::optional<size_t> Dispatcher::ServerOf(size_t service, ServerClass kind) const {
+  for (const size_t index : services_[service].servers) {
+    const ServerTable::Server& server = servers_[index];
+    if (server.kind == kind && server.reachable && !server.ended) return index;
+  }
+  return std::nullopt;
+}
+
 bool Dispatcher::HasServer(size_t service) const {
-  const std::vector<size_t>& servers = services_[service].servers;
-  return std::any_of(servers.begin(), servers.end(), [this](size_t index) {
-    return servers_[index].reachable && !servers_[index].ended;
-  });
+  return ServerOf(service, ServerClass::kCpu) || ServerOf(service, ServerClass::kDevice);
 }
 
 bool Dispatcher::IsOver(const Service& service) const {
@@ -136,15 +141,16 @@ bool Dispatcher::DevicesIdle() const {
 std::optional<TimePoint> Dispatcher::NextDue() const {
   std::optional<TimePoint> due = source_.NextDue();
   if (!pollers_) return due;
-  const std::optional<TimePoint> poll =
-      pollers_->Next([this](size_t service) { return waiting_.contains(service); });
+  const std::optional<TimePoint> poll = pollers_->Next([this](size_t service, ServerClass kind) {
+    return waiting_.contains(service) && ServerOf(service, kind);
+  });
   return due && poll ? std::min(due, poll) : due ? due : poll;
 }
 
 void Dispatcher::Send(TimePoint now, bool jobs_over) {
   if (services_.empty()) return;
-  ReachInstances();
   if (pollers_) Poll(now);  // What was due before the newcomers are there.
+  ReachInstances();
   TakeUp(now);
   pollers_ ? Poll(now) : Match(now);
   if (jobs_over && (source_.AllTaken() || Starves())) {
@@ -192,11 +198,11 @@ void Dispatcher::Match(TimePoint now) {
 }
 
 void Dispatcher::Poll(TimePoint now) {
+  // For a queue that no server of its class may take from a poller would wait for ever, and keep
+  // others waiting.
   const auto look = [&](size_t service, ServerClass kind) {
-    for (const size_t server : services_[service].servers) {
-      if (servers_[server].kind == kind) return View(service, server, now);
-    }
-    return services_[service].queue.View(IdOf(service), now);
+    const std::optional<size_t> server = ServerOf(service, kind);
+    return server ? View(service, *server, now) : FrontQueue().View(IdOf(service), now);
   };
   const auto hand = [&](size_t service, ServerClass kind) {
     const std::optional<size_t> server = servers_.Next(service, kind);
@@ -301,7 +307,9 @@ void Dispatcher::DropAll() {
   for (size_t service = 0; service < services_.size(); ++service) DropQueue(service);
 }
 
+// Clients hear of a loss when it happens.
 void Dispatcher::EndServer(size_t index) {
+  const TimePoint now = host_.GetClock().Now();
   const ServerTable::Server& server = servers_[index];
   if (server.ended) return;
   if (server.kind == ServerClass::kCpu && server.reachable) --instances_running_;
@@ -311,16 +319,17 @@ void Dispatcher::EndServer(size_t index) {
     const size_t service = by_name_.at(source_.At(id).service);
     Record(services_[service],
            {.id = id, .server = &server, .taken = request.taken, .dispatched = request.dispatched});
-    source_.Over(id, request.dispatched);
+    source_.Over(id, now);
   }
 }
 
 void Dispatcher::DropQueue(size_t index) {
   Service& service = services_[index];
+  const TimePoint now = host_.GetClock().Now();
   while (!service.queue.Empty()) {
     const FrontQueue::Waiting request = service.queue.Pop();
     Record(service, {.id = request.id, .taken = request.taken});
-    source_.Over(request.id, request.taken);
+    source_.Over(request.id, now);
   }
   waiting_.erase(index);
   windows_.QueueDropped(index);

@@ -111,6 +111,8 @@ class Dispatcher {
   void Drain(const Service& service);
   bool IsOver(const Service& service) const;  // All of its servers have ended.
   bool HasServer(size_t service) const;       // One of them can be reached.
+  // The first of that class that can be reached.
+  std::optional<size_t> ServerOf(size_t service, ServerClass kind) const;
   bool Starves() const;  // Requests come again only when one is answered that has no server.
   void DropQueue(size_t service);
   void EndServer(size_t server);

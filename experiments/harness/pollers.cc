@@ -55,11 +55,12 @@ void Pollers::Poll(Poller* poller, TimePoint now, const Look& look, const Hand& 
   poller->next += FromSeconds(kPauseSeconds * random_.Uniform(1, 1 + kLatestWaking));
 }
 
-std::optional<TimePoint> Pollers::Next(const std::function<bool(size_t service)>& waits) const {
+std::optional<TimePoint> Pollers::Next(const Waits& waits) const {
   std::optional<TimePoint> next;
   for (const Poller& poller : pollers_) {
-    if (poller.picked || std::none_of(poller.services.begin(), poller.services.end(), waits))
-      continue;
+    const bool may_find = std::any_of(poller.services.begin(), poller.services.end(),
+                                      [&](size_t service) { return waits(service, poller.kind); });
+    if (poller.picked || !may_find) continue;
     next = next ? std::min(*next, poller.next) : poller.next;
   }
   return next;

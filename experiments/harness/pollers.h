@@ -35,7 +35,8 @@ class Pollers {
   // Polls as often as was due until now.
   void Run(TimePoint now, const Look& look, const Hand& hand);
   // When one polls next that may find something.
-  std::optional<TimePoint> Next(const std::function<bool(size_t service)>& waits) const;
+  using Waits = std::function<bool(size_t service, ServerClass kind)>;
+  std::optional<TimePoint> Next(const Waits& waits) const;
 
  private:
   struct Poller {

@@ -1,7 +1,7 @@
 #pragma once
 // A host without processes, on a virtual clock: a job takes (steps x 10 ms) / cores, everything
-// settles at once. For tests of the harness; a job may be told to fail, and a hook runs before
-// every event.
+// settles at once, and a service answers nobody. For tests of the harness; a job may be told to
+// fail, and a hook runs before every event.
 
 #include <functional>
 #include <map>
@@ -15,7 +15,8 @@ namespace cosched {
 
 // What a test may change, and what it may look at afterwards.
 struct FakeHostScript {
-  int64_t fails = -1;   // This job fails when it starts.
+  int64_t fails = -1;  // This job fails when it starts, a service `serves_for` later.
+  Duration serves_for{0};
   Duration late_by{0};  // The clock jumps by this much when the host is first asked for an event.
   std::function<void()> before_event = [] {};
   std::vector<std::vector<std::pair<double, TenantSpec>>> described;  // A list a host: when, what.
@@ -36,6 +37,7 @@ class FakeObservedHost final : public ObservedHost, public Clock {
   void Describe(JobId job, const TenantSpec& spec) override {
     script_->described.back().emplace_back(ToSeconds(now_), spec);
     jobs_[job].left_s = 0.01 * static_cast<double>(spec.steps);
+    jobs_[job].serves = spec.serves;
   }
   std::vector<TenantSample> Sample() override {
     std::vector<TenantSample> samples;
@@ -60,11 +62,14 @@ class FakeObservedHost final : public ObservedHost, public Clock {
   void Start(const Job& job, const Place& place) override {
     jobs_[job.id].started = true;
     Move(job.id, place.cores);
-    if (job.id.value == script_->fails) events_.push_back(HostFailed{job.id, "told to"});
+    if (job.id.value != script_->fails) return;
+    if (jobs_[job.id].serves) jobs_[job.id].fails = now_ + script_->serves_for;
+    if (!jobs_[job.id].serves) events_.push_back(HostFailed{job.id, "told to"});
   }
   void Grant(JobId job, const Place& place) override { Move(job, place.cores); }
   void Pause(JobId job) override { Move(job, {}); }
   void Stop(JobId job) override { jobs_.erase(job); }
+  void Send(const ServerId&, const Request&) override {}
   double Progress(JobId) const override { return 0.5; }
 
   std::optional<HostEvent> NextEvent(TimePoint deadline) override {
@@ -81,8 +86,10 @@ class FakeObservedHost final : public ObservedHost, public Clock {
       return std::nullopt;
     }
     const JobId id = next->first;
+    const bool fails = next->second.serves;
     Advance(End(next->second));
     jobs_.erase(id);
+    if (fails) return HostFailed{id, "told to"};
     return HostFinished{id};
   }
 
@@ -91,10 +98,12 @@ class FakeObservedHost final : public ObservedHost, public Clock {
     double left_s = 0;
     CpuSet cores;
     bool started = false;
+    bool serves = false;
+    TimePoint fails = TimePoint::max();
   };
 
   TimePoint End(const FakeJob& job) const {
-    return now_ + FromSeconds(job.left_s / job.cores.Count());
+    return job.serves ? job.fails : now_ + FromSeconds(job.left_s / job.cores.Count());
   }
   void Move(JobId job, const CpuSet& cores) {
     jobs_[job].cores = cores;

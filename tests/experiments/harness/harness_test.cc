@@ -245,6 +245,36 @@ TEST_F(HarnessTest, LateArrivalsAreMarked) {
   EXPECT_NE(marks[0].get<std::string>().find("4 of 5 jobs"), std::string::npos) << marks[0];
 }
 
+// Its clients cannot have thought of their next requests before.
+TEST_F(HarnessTest, ClientsHearOfALossWhenTheServerEnds) {
+  WriteText(folder_.path() / "y.toml", R"(name = "y"
+trials = 1
+policies = ["strict"]
+[trace]
+[[trace.requests]]
+clients = 2
+count = 6
+gap = { distribution = "fixed", mean_s = 0.01 }
+[[workload]]
+model = "lenet5"
+mode = "serve"
+)");
+  const ExperimentConfig config = LoadConfig(folder_.path() / "y.toml", {}, topology_);
+  const Plan plan = MakePlan(config);
+  script_.fails = 0;
+  script_.serves_for = std::chrono::seconds(5);
+  RunCells(config, plan, plan.cells, Options());
+  CsvReader requests(CellFolder(folder_.path() / "run", plan.cells[0]) / "requests.csv");
+  const size_t scheduled = requests.Column("scheduled");
+  std::vector<double> times;
+  while (requests.Next()) times.push_back(requests.Number(scheduled));
+  std::sort(times.begin(), times.end());
+  ASSERT_EQ(times.size(), 6U);
+  EXPECT_LT(times[1], 1);
+  EXPECT_GE(times[2], 5.01 - 1e-6) << "one was with the server, one in the queue";
+  EXPECT_TRUE(CellJson(plan.cells[0])["marks"].empty()) << CellJson(plan.cells[0])["marks"];
+}
+
 TEST_F(HarnessTest, ALateJobHasWaitedSinceItsArrival) {
   const ExperimentConfig config = Config({"trials=1"});
   const Plan plan = MakePlan(config);

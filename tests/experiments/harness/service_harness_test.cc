@@ -224,6 +224,28 @@ cores = { min = 2 }
   EXPECT_EQ(services[0].worst_lag_ms, 0) << "it was the service that was late, not the harness";
 }
 
+// Nor does a poller wait for it, which would keep it from the others.
+TEST_F(ServiceHarnessTest, PollersPassByAServiceThatHasNotStarted) {
+  const std::filesystem::path run =
+      Run(Config(R"(service = "net"
+[[trace.requests]]
+service = "late"
+count = 1
+[[workload]]
+name = "late"
+model = "lenet5"
+mode = "serve"
+batch = 1
+cores = { min = 2 }
+)",
+                 {"workload.net.cores.min=2", "trials=1", "services.polling=published"}));
+  const std::vector<ServiceSummary> services = Summarize(run, {"strict"}).services;
+  ASSERT_EQ(services.size(), 2U);
+  EXPECT_EQ(services[0].served, 1);
+  EXPECT_EQ(services[1].served, 5);
+  EXPECT_LT(*services[1].max_latency_ms, 170 + 5) << "it is polled every millisecond";
+}
+
 // By strict the second gets its core when the first has ended, whose own requests are long answered.
 TEST_F(ServiceHarnessTest, ClientsOfAServiceThatWaitsKeepNoOtherAlive) {
   const std::vector<ServiceSummary> services = WithClients("strict");
