@@ -232,10 +232,10 @@ Looked WatchProgram(const Program& program, double seconds,
                                          std::chrono::duration<double>(seconds));
   bool ended = false;
   while (!ended && Steady::now() < until && !Interrupted()) {
-    watch.Look(processes(), Steady::now());
+    watch.Look(processes());
     ended = HasEnded(program, std::min<Steady::duration>(kPeriod, until - Steady::now()));
   }
-  watch.Look(processes(), Steady::now());
+  watch.Look(processes());
   return {watch.Facts(), ended};
 }
 

@@ -233,8 +233,9 @@ std::optional<std::set<std::string>> CleanOnlyContainers(const fs::path& conf, C
   std::set<std::string> owners;
   for (const auto& [name, owner] : *containers) {
     const OwnerState state = IsOwnerName(owner) ? StateOfOwner(owner) : OwnerState::kUnknown;
-    if (state == OwnerState::kLives) continue;
-    if (const std::string why = WhyLeft(state); !why.empty()) {
+    if (state == OwnerState::kLives) {
+      owners.insert(owner);  // Who may have ended when it is asked for its folder.
+    } else if (const std::string why = WhyLeft(state); !why.empty()) {
       cleaned->left.push_back(fmt::format("container {}: {}", name, why));
     } else if (Capture(RemoveCommand(conf, {name}))) {
       cleaned->removed.push_back("container " + name);

@@ -169,9 +169,19 @@ void SupervisedDevice::CheckLife(TimePoint now) {
     Fail("gave no heartbeat" + Within(settings_.timeouts.heartbeat));
 }
 
+// This host was not scheduled, as on a machine that was suspended; the device may not have been
+// either.
+void SupervisedDevice::AllowForDelay(Duration delay) {
+  ready_deadline_ += delay;
+  last_beat_ += delay;
+  if (leave_deadline_) *leave_deadline_ += delay;
+}
+
 std::optional<HostLostDevice> SupervisedDevice::Advance(TimePoint now) {
-  next_check_ = now + std::min({kDevicePeriod, settings_.timeouts.heartbeat / 4,
-                                settings_.timeouts.start / 4});
+  const Duration period =
+      std::min({kDevicePeriod, settings_.timeouts.heartbeat / 4, settings_.timeouts.start / 4});
+  const TimePoint due = std::exchange(next_check_, now + period);
+  if (now - due > period) AllowForDelay(next_check_ - due);  // Until the next look at least.
   try {
     launched_->Advance();
   } catch (const std::runtime_error& error) {

@@ -60,6 +60,7 @@ class SupervisedDevice {
   std::string TakeHold(const HoldPacket::Hold& hold, TimePoint now);
   void TakeMessage(const std::string& text);
   void CheckLife(TimePoint now);
+  void AllowForDelay(Duration delay);
 
   const DeviceSpec spec_;
   const Settings settings_;

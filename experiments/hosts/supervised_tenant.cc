@@ -240,8 +240,18 @@ HostEvent SupervisedTenant::Over(const TenantProcess::End& end) const {
   return HostFailed{job_.id, end.how + " before it said hello" + said};
 }
 
+// This host was not scheduled, as on a machine that was suspended; the tenant may not have been
+// either, and what it has done in time is only seen now. How long cores may be left after their
+// revocation LeavingTime knows.
+void SupervisedTenant::AllowForDelay(Duration delay) {
+  ready_deadline_ += delay;
+  settle_deadline_ += delay;
+  leave_deadline_ += delay;
+}
+
 std::optional<HostEvent> SupervisedTenant::Advance(TimePoint now) {
-  next_check_ = now + CheckPeriod();
+  const TimePoint due = std::exchange(next_check_, now + CheckPeriod());
+  if (now - due > CheckPeriod()) AllowForDelay(next_check_ - due);  // Until the next look at least.
   try {
     launched_->Advance();
   } catch (const std::runtime_error& error) {

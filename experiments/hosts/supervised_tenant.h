@@ -138,6 +138,7 @@ class SupervisedTenant {
   void Confine();
   void SendGrant(TimePoint now);
   void Stop(TimePoint now);
+  void AllowForDelay(Duration delay);
   void Record(TimePoint now, const LaunchedTenant::Times& times);
   void SettleGrant(TimePoint now);
 

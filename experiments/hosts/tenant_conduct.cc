@@ -61,7 +61,8 @@ void TenantConduct::Settle(TimePoint now) {
 std::string TenantConduct::CheckAlive(const Signs& signs, TimePoint now) {
   const bool first = !looked_;
   if (first && now - settled_ < kGoingOn) return "";
-  const Duration passed = now - std::exchange(looked_, now).value_or(now);
+  const Duration passed =
+      std::min(now - std::exchange(looked_, now).value_or(now), heartbeat_timeout_ / 4);
   const Duration ran = signs.run_time - std::exchange(run_time_, signs.run_time);
   const bool beat = std::exchange(heartbeats_, signs.heartbeats) != signs.heartbeats;
   const bool stepped = std::exchange(steps_, signs.steps) != signs.steps;

@@ -40,7 +40,9 @@ class TenantConduct {
   void Excuse() { looked_.reset(); }
 
   // Two signs of life are wanted: the control thread's heartbeat, and CPU time of the threads that
-  // do the steps, unless it rests. Only the time between two looks at one settled grant counts.
+  // do the steps, unless it rests. Only the time between two looks at one settled grant counts, and
+  // of a look that comes late no more than a quarter of the timeout: whoever looks was not scheduled,
+  // as on a machine that was suspended, and the tenant may not have been either.
   struct Signs {
     int64_t heartbeats = 0;
     int64_t steps = 0;     // A service's: requests answered.

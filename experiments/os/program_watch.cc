@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "experiments/os/proc_file.h"
 
@@ -17,15 +18,21 @@ ProcFile FileOf(pid_t process, const char* name) {
 
 }  // namespace
 
-ProgramWatch::Times ProgramWatch::Advance(Process* process, Duration interval, int* wanting) {
+// The kernel tells of a wait when it is over: of one that began before the first look, only what
+// fits into the time since then counts.
+ProgramWatch::Times ProgramWatch::Advance(Process* process, Clock::time_point now,
+                                          Duration interval, int* wanting) {
   Times grown;
   for (const ProcessSampler::Thread& thread : process->sampler.Threads()) {
-    Times& before = process->threads[thread.tid];
-    const Times now{thread.run_time, thread.run_queue_wait};
-    const Duration ran = std::max(Duration(0), now.run - before.run);
-    const Duration waited = std::max(Duration(0), now.wait - before.wait);
-    before = now;
+    Thread& known =
+        process->threads.try_emplace(thread.tid, Thread{{}, now - interval}).first->second;
+    const Times before = std::exchange(known.seen, Times{thread.run_time, thread.run_queue_wait});
+    const Duration ran = std::max(Duration(0), known.seen.run - before.run);
+    const Duration room = now - known.since - known.counted - ran;
+    const Duration waited =
+        std::clamp(known.seen.wait - before.wait, Duration(0), std::max(Duration(0), room));
     if (interval == Duration(0)) continue;
+    known.counted += ran + waited;
     grown.run += ran;
     grown.wait += waited;
     if (2 * (ran + waited) >= interval) ++*wanting;
@@ -60,7 +67,8 @@ void ProgramWatch::Ask(pid_t pid, const Process& process) {
   }
 }
 
-void ProgramWatch::Look(const std::vector<pid_t>& processes, Clock::time_point now) {
+void ProgramWatch::Look(const std::vector<pid_t>& processes) {
+  const Clock::time_point now = Clock::now();
   const Duration interval = last_ ? now - *last_ : Duration(0);
   if (!first_) first_ = now;
   last_ = now;
@@ -73,7 +81,7 @@ void ProgramWatch::Look(const std::vector<pid_t>& processes, Clock::time_point n
     if (!process.sampler.Read(ProcessSampler::Look::kStates)) continue;
     ++living;
     threads += static_cast<int>(process.sampler.Threads().size());
-    const Times grown = Advance(&process, interval, &wanting);
+    const Times grown = Advance(&process, now, interval, &wanting);
     sums_.run += grown.run;
     sums_.wait += grown.wait;
     if (looks_ % kAskEvery == 0) Ask(pid, process);

@@ -55,7 +55,7 @@ class ProgramWatch {
   // Looks at these processes, ascending, of which those seen before go on. What those of the first
   // look did before does not count. What has ended and is not reaped yet still counts. A look costs
   // some ten microseconds a thread.
-  void Look(const std::vector<pid_t>& processes, Clock::time_point now);
+  void Look(const std::vector<pid_t>& processes);
   // Of all looks so far. Zeros before the second.
   ProgramFacts Facts() const;
 
@@ -63,16 +63,21 @@ class ProgramWatch {
   struct Times {
     Duration run{0}, wait{0};
   };
+  struct Thread {
+    Times seen;
+    Clock::time_point since;  // What it did before does not count.
+    Duration counted{0};
+  };
   struct Process {
     explicit Process(pid_t pid) : sampler(pid) {}
     ProcessSampler sampler;
-    std::map<pid_t, Times> threads;
+    std::map<pid_t, Thread> threads;
     Duration used{0};
   };
   // What is asked of a process while it lives.
   void Ask(pid_t pid, const Process& process);
   // What it did since the last look.
-  Times Advance(Process* process, Duration interval, int* wanting);
+  Times Advance(Process* process, Clock::time_point now, Duration interval, int* wanting);
 
   const Topology machine_;
   const CgroupMounts mounts_;

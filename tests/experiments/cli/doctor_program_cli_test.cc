@@ -127,6 +127,18 @@ class DoctorProgramCliTest : public CliTest {
       "they take turns on 1 core", "the program's own option for 1 thread"};
 };
 
+// It knows by one when a process ends.
+bool HasPidfd(pid_t process) {
+  std::error_code gone;
+  const std::filesystem::path fds = "/proc/" + std::to_string(process) + "/fd";
+  for (std::filesystem::directory_iterator fd(fds, gone), end; !gone && fd != end;
+       fd.increment(gone)) {
+    std::error_code closed;
+    if (std::filesystem::read_symlink(fd->path(), closed) == "anon_inode:[pidfd]") return true;
+  }
+  return false;
+}
+
 TEST_F(DoctorProgramCliTest, ThreeSpinnersOnOneCoreAreToldAndEnded) {
   std::vector<std::string> look = {"doctor", "--seconds", "1.5", "--"};
   look.insert(look.end(), spinners_.begin(), spinners_.end());
@@ -149,7 +161,7 @@ TEST_F(DoctorProgramCliTest, WhatRunsAlreadyIsLookedAtAndGoesOn) {
   for (const pid_t process : all) kill(process, SIGKILL);
   waitpid(program, nullptr, 0);
   EXPECT_EQ(ended.exit_code, 1) << ended.err;
-  ExpectSaid(ended.out, {", process " + pid + ": looked at for 1.", "; it goes on", "sh -c"});
+  ExpectSaid(ended.out, {", process " + pid + ": looked at for ", "; it goes on", "sh -c"});
   ExpectSaid(ended.out, of_spinners_);
   const Ended gone = Run({"doctor", "--pid", pid});
   EXPECT_EQ(gone.exit_code, 2);
@@ -157,9 +169,13 @@ TEST_F(DoctorProgramCliTest, WhatRunsAlreadyIsLookedAtAndGoesOn) {
 }
 
 TEST_F(DoctorProgramCliTest, AProcessThatEndsMeanwhileIsToldSo) {
-  const pid_t program = StartProgram({"sleep", "1"}).pid;
-  const Ended ended = Run({"doctor", "--pid", std::to_string(program), "--seconds", "20"});
+  const pid_t program = StartProgram({"sleep", "1000"}).pid;
+  const pid_t doctor = Start({"doctor", "--pid", std::to_string(program), "--seconds", "60"});
+  while (!HasPidfd(doctor)) usleep(1000);
+  usleep(1'000'000);  // Then it has looked, and looked again.
+  kill(program, SIGTERM);
   waitpid(program, nullptr, 0);
+  const Ended ended = Wait(doctor);
   EXPECT_EQ(ended.exit_code, 0) << ended.out << ended.err;
   ExpectSaid(ended.out, {"; it ended\n"});
 }

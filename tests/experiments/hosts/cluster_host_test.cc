@@ -167,6 +167,7 @@ TEST_F(ClusterHostTest, GrantsAndPausesAreFollowed) {
   }
   Host().Pause(job);
   ASSERT_NO_FATAL_FAILURE(ExpectSettled(job));
+  EXPECT_FALSE(Next(kOffItsCore));
   const Duration paused = RunTime(tenant);
   EXPECT_FALSE(Next(milliseconds(100)));
   EXPECT_EQ(RunTime(tenant), paused);

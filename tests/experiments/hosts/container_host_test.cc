@@ -271,6 +271,7 @@ bool IsClosedByAll(int pipe) {
 
 // Kills a harness of containers and waits until nothing is left of them; `moment` says when.
 void ExpectNoContainerOutlives(const std::string& moment) {
+  const AloneInCleaning alone;  // What is left for a moment others would clean.
   int ends[2], errors[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
   ASSERT_EQ(pipe2(errors, O_CLOEXEC), 0);

@@ -227,12 +227,12 @@ TEST_F(DeviceHostTest, ADeviceWithoutItsImagesIsLost) {
 }
 
 TEST_F(DeviceHostTest, ADeviceThatStopsIsLost) {
-  options_.timeouts.heartbeat = milliseconds(400);
+  options_.timeouts.heartbeat = seconds(2);
   Host().AddDevice(Device(1));
   Send(kDigits);
   AwaitAnswers(1);
   kill(OnlyChild(), SIGSTOP);
-  EXPECT_EQ(Loss(), "gave no heartbeat within 400 ms");
+  EXPECT_EQ(Loss(), "gave no heartbeat within 2000 ms");
 }
 
 TEST_F(DeviceHostTest, RequestsOfOtherServicesAreRefused) {

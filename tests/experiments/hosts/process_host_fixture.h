@@ -19,6 +19,10 @@ namespace cosched {
 
 inline constexpr int64_t kForever = 1'000'000'000;  // Steps.
 
+// A thread that the kernel shows as stopped is a few instructions from leaving its core, which take
+// long where that core is a virtual one and has lost its own.
+inline constexpr std::chrono::milliseconds kOffItsCore{50};
+
 inline ProcessHost::Options HostOptions() {
   return {.binary = "/proc/self/exe", .log_directory = {}, .topology = Topology::ThisMachine()};
 }

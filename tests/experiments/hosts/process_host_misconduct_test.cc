@@ -59,6 +59,27 @@ TEST_F(ProcessHostTest, PausesDoNotHideATenantThatHangs) {
   }
 }
 
+// Whoever was suspended looks before those have run that were suspended with it.
+TEST_F(ProcessHostTest, ATimeInWhichNobodyLookedIsNoSilence) {
+  options_.timeouts.heartbeat = seconds(1);
+  options_.timeouts.start = milliseconds(300);
+  ExpectSettled(Start("obedient", one_));
+  EXPECT_FALSE(Next(milliseconds(300)));
+  const pid_t tenant = OnlyChild();
+  kill(tenant, SIGSTOP);
+  std::this_thread::sleep_for(milliseconds(1500));
+  EXPECT_FALSE(Next(milliseconds(1)));
+  kill(tenant, SIGCONT);
+  EXPECT_FALSE(Next(milliseconds(500)));
+  const JobId silent = Start("silent", one_);
+  std::this_thread::sleep_for(milliseconds(500));
+  EXPECT_FALSE(Next(milliseconds(1)));
+  const std::optional<HostEvent> event = Next();
+  ASSERT_TRUE(event && std::holds_alternative<HostFailed>(*event));
+  EXPECT_EQ(std::get<HostFailed>(*event).job, silent);
+  EXPECT_EQ(std::get<HostFailed>(*event).reason, "did not say hello within 300 ms");
+}
+
 TEST_F(ProcessHostTest, PausedByAPersonIsNoHang) {
   options_.timeouts.heartbeat = milliseconds(400);
   ExpectSettled(Start("napping", one_));
@@ -132,7 +153,8 @@ TEST_F(ProcessHostTest, LaterGrantsDoNotPutOffADeadline) {
 // A policy that takes its cores and gives them back, sooner than the tenant would have to leave them,
 // or to follow.
 TEST_F(ProcessHostTest, GrantsThatAreTakenBackDoNotPutOffADeadline) {
-  options_.timeouts.revocation = options_.timeouts.settle = seconds(1);
+  options_.timeouts.revocation = seconds(60);
+  options_.timeouts.settle = seconds(1);
   const JobId job = Start("deaf", one_);
   ExpectSettled(job);
   std::optional<HostEvent> end;

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
+#include <string>
+
 #include "engine/base/topology.h"
 
 namespace cosched {
@@ -19,40 +23,54 @@ class TenantConductTest : public testing::Test {
  protected:
   TenantConductTest() { conduct_.Settle(At(0)); }
 
+  std::string Look(int ms) { return conduct_.CheckAlive(signs_, At(now_ms_ = ms)); }
+  // Every 200 ms, and then; the first bad verdict.
+  std::string LookUntil(int ms, const std::function<void()>& before_each) {
+    std::string wrong;
+    while (now_ms_ < ms && wrong.empty()) {
+      before_each();
+      wrong = Look(std::min(now_ms_ + 200, ms));
+    }
+    return wrong;
+  }
+
   const Topology topology_ = Topology::ThisMachine();
   TenantConduct conduct_{&topology_, kTimeout};
+  TenantConduct::Signs signs_{.heartbeats = 1, .steps = 1, .run_time = milliseconds(1)};
+  int now_ms_ = 0;
 };
 
 TEST_F(TenantConductTest, WantsAHeartbeatAndTimeOnACore) {
-  EXPECT_EQ(
-      conduct_.CheckAlive({.heartbeats = 1, .steps = 1, .run_time = milliseconds(1)}, At(900)), "");
-  // The same time on a core, and then the same heartbeat.
-  EXPECT_EQ(
-      conduct_.CheckAlive({.heartbeats = 2, .steps = 1, .run_time = milliseconds(1)}, At(1900)),
-      "");
-  EXPECT_EQ(
-      conduct_.CheckAlive({.heartbeats = 3, .steps = 1, .run_time = milliseconds(1)}, At(1901)),
-      "hangs: none of its threads computed within 1000 ms");
-  EXPECT_EQ(
-      conduct_.CheckAlive({.heartbeats = 3, .steps = 1, .run_time = milliseconds(2)}, At(2902)),
-      "gave no heartbeat within 1000 ms");
+  EXPECT_EQ(Look(100), "");
+  EXPECT_EQ(LookUntil(1100, [this] { ++signs_.heartbeats; }), "");
+  EXPECT_EQ(LookUntil(1101, [this] { ++signs_.heartbeats; }),
+            "hangs: none of its threads computed within 1000 ms");
+  EXPECT_EQ(LookUntil(2101, [this] { signs_.run_time += milliseconds(1); }), "");
+  EXPECT_EQ(LookUntil(2102, [this] { signs_.run_time += milliseconds(1); }),
+            "gave no heartbeat within 1000 ms");
+}
+
+// The machine was suspended, or whoever looks was not scheduled: nor may the tenant have been.
+TEST_F(TenantConductTest, OneLateLookIsNoVerdict) {
+  EXPECT_EQ(Look(100), "");
+  EXPECT_EQ(Look(700), "");
+  EXPECT_EQ(Look(60'000), "");
+  EXPECT_EQ(Look(60'200), "");
+  EXPECT_EQ(LookUntil(60'500, [] {}), "");
+  EXPECT_EQ(Look(60'501), "gave no heartbeat within 1000 ms");
 }
 
 // As under a policy of turns, after which its threads wake up, and sleep again if they hang: what it
 // did not show in some turns it has to show in the next.
 TEST_F(TenantConductTest, TurnsDoNotHideAHang) {
-  int64_t heartbeats = 0;
-  Duration run_time{0};
   const auto turn = [&](int from, Duration going_on, Duration computing) {
-    conduct_.Settle(At(from));
-    run_time += going_on;
-    const auto look = [&](int ms) {
-      return conduct_.CheckAlive({.heartbeats = ++heartbeats, .run_time = run_time}, At(from + ms));
-    };
-    EXPECT_EQ(look(1), "");
-    EXPECT_EQ(look(100), "");
-    run_time += computing;
-    const std::string wrong = look(500);
+    conduct_.Settle(At(now_ms_ = from));
+    signs_.run_time += going_on;
+    ++signs_.heartbeats;
+    EXPECT_EQ(Look(from + 1), "");
+    EXPECT_EQ(Look(from + 100), "");
+    signs_.run_time += computing;
+    const std::string wrong = LookUntil(from + 500, [] {});
     conduct_.Excuse();
     return wrong;
   };
@@ -75,26 +93,24 @@ TEST_F(TenantConductTest, OneLookATurnTellsNothing) {
 }
 
 TEST_F(TenantConductTest, HasStalledIfItComputesWithoutEndingAStep) {
-  EXPECT_EQ(
-      conduct_.CheckAlive({.heartbeats = 1, .steps = 3, .run_time = milliseconds(1)}, At(500)), "");
-  EXPECT_EQ(
-      conduct_.CheckAlive({.heartbeats = 2, .steps = 3, .run_time = milliseconds(2)}, At(1500)),
-      "");
+  const auto compute = [this] {
+    ++signs_.heartbeats;
+    signs_.run_time += milliseconds(1);
+  };
+  EXPECT_EQ(Look(500), "");
+  EXPECT_EQ(LookUntil(1500, compute), "");
   EXPECT_FALSE(conduct_.HasStalled());
-  EXPECT_EQ(
-      conduct_.CheckAlive({.heartbeats = 3, .steps = 3, .run_time = milliseconds(3)}, At(1501)),
-      "");
+  EXPECT_EQ(LookUntil(1501, compute), "");
   EXPECT_TRUE(conduct_.HasStalled());
 }
 
 TEST_F(TenantConductTest, NeedsOnlyAHeartbeatWhileItRests) {
-  for (int64_t look = 1; look < 5; ++look) {
-    const TenantConduct::Signs signs{.heartbeats = look, .rests = true};
-    EXPECT_EQ(conduct_.CheckAlive(signs, At(static_cast<int>(900 * look))), "");
-  }
+  signs_.rests = true;
+  EXPECT_EQ(Look(100), "");
+  EXPECT_EQ(LookUntil(5000, [this] { ++signs_.heartbeats; }), "");
   EXPECT_FALSE(conduct_.HasStalled());
-  EXPECT_THAT(conduct_.CheckAlive({.heartbeats = 4, .rests = true}, At(4601)),
-              HasSubstr("no heartbeat"));
+  EXPECT_EQ(LookUntil(6000, [] {}), "");
+  EXPECT_THAT(Look(6001), HasSubstr("no heartbeat"));
 }
 
 ProcessSampler::Thread ThreadIn(char state, bool compute) {

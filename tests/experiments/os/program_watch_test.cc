@@ -47,15 +47,15 @@ class ProgramWatchTest : public ::testing::Test {
     waitpid(child_, nullptr, 0);
   }
   static void Spin() {
-    for (volatile int64_t turn = 0;; turn = turn + 1) {
-    }
+    volatile bool forever = true;
+    while (forever) continue;
   }
   static void Sleep() {
     while (true) pause();
   }
   ProgramFacts WatchFor(milliseconds time) {
     for (const auto end = ProgramWatch::Clock::now() + time; ProgramWatch::Clock::now() < end;) {
-      watch_.Look(DescendantsOf(getpid()), ProgramWatch::Clock::now());
+      watch_.Look(DescendantsOf(getpid()));
       std::this_thread::sleep_for(milliseconds(20));  // What happens meanwhile is what is seen.
     }
     return watch_.Facts();

@@ -48,7 +48,9 @@ cores = { min = 1, preferred = 2, max = 4 }
 )" + policy);
     return LoadConfig(folder_.path() / "x.toml", set, topology_);
   }
-  ExperimentConfig WithProgram(const std::string& command, const std::string& more = "") {
+  // With time to answer also on a machine that is suspended meanwhile, unless `more` has a limit.
+  ExperimentConfig WithProgram(const std::string& command, std::string more = "") {
+    if (more.find("time_limit_s") == std::string::npos) more += "time_limit_s = 60\n";
     return Config("exec = " + nlohmann::json(command).dump() + "\n" + more);
   }
 
