@@ -13,6 +13,7 @@
 #include "experiments/analysis/gates.h"
 #include "experiments/analysis/metrics.h"
 #include "experiments/analysis/numeric_columns.h"
+#include "experiments/analysis/records_integrity.h"
 #include "experiments/analysis/run_effects.h"
 #include "experiments/analysis/statistics.h"
 #include "experiments/analysis/treatment_table.h"
@@ -220,7 +221,13 @@ ComparedRuns CompareDocument(const FoundRuns& found, const ComparisonOptions& op
     }
     Json points = Json::array();
     for (const SweepPointFolder& point : SweepPointFolders(run)) {
-      if (WholeCells(point.folder).empty()) continue;
+      if (WholeCells(point.folder).empty()) {
+        const ComparedRun lacking = ReadComparedRun(point.folder);
+        result.damaged |= !CheckRecords(lacking).damages.empty();
+        result.gates.push_back({lacking.Name(), JudgeGates(ReadCells({lacking}))});
+        json["notes"].push_back(lacking.Name() + " has no whole cell");
+        continue;
+      }
       points.push_back({{"point", point.folder.lexically_relative(run).string()},
                         {"values", point.values},
                         {"comparison", compare({point.folder})}});

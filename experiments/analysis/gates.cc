@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "experiments/analysis/estimate.h"
@@ -42,12 +44,12 @@ bool IsBeyond(const GateConfig& gate, const Interval& interval) {
   return (gate.min && interval.high < *gate.min) || (gate.max && interval.low > *gate.max);
 }
 
-// "" if nothing is.
-std::string OwnLosses(const CellGroup& group) {
+// "" if nothing is. counts_jobs: of a metric that counts what cells lost, and needs the whole ones.
+std::string OwnLosses(const CellGroup& group, bool counts_jobs) {
   std::vector<std::string> lost;
   if (!group.failed.empty())
     lost.push_back(Counted(static_cast<int64_t>(group.failed.size()), "cell") + " failed");
-  if (group.LossyCells() > 0) {
+  if (group.LossyCells() > 0 && !counts_jobs) {
     lost.push_back(fmt::format("{} of {} lost {}", group.LossyCells(),
                                Counted(static_cast<int64_t>(group.cells.size()), "trial"),
                                Counted(group.LostJobs(), "job")));
@@ -64,8 +66,8 @@ struct GateData {
 GateData DataOf(const ComparedCells& cells, const GateConfig& gate, const TrialMetric& metric) {
   const CellGroup* group = cells.Find(gate.policy, *gate.elasticity);
   if (group == nullptr) return {{}, gate.policy + " has no cell"};
-  if (const std::string loss = OwnLosses(*group); !loss.empty() && !metric.counts_jobs)
-    return {{}, loss};
+  if (std::string loss = OwnLosses(*group, metric.counts_jobs); !loss.empty())
+    return {{}, std::move(loss)};
   const TrialValues values = ValuesByTrial(*group, metric, gate.service);
   GateData data;
   if (gate.against.empty()) {
@@ -76,8 +78,7 @@ GateData DataOf(const ComparedCells& cells, const GateConfig& gate, const TrialM
   const CellGroup* base = cells.Find(gate.against, *gate.elasticity);
   if (base == nullptr) return {{}, gate.against + " has no cell"};
   data.values = TrialRatios(values, ValuesByTrial(*base, metric, gate.service));
-  if (data.values.empty())
-    data.lacking = fmt::format("no trial has a {} above 0 of both", metric.column);
+  if (data.values.empty()) data.lacking = fmt::format("no trial has a {} of both", metric.column);
   return data;
 }
 
@@ -165,12 +166,17 @@ const char* ToString(GateVerdict verdict) {
 
 std::vector<JudgedGate> JudgeGates(const ComparedCells& cells) {
   double level = kLevelThatDecides;
-  for (const ComparedRun& run : cells.runs) level = std::max(level, run.LevelOfIntervals());
+  // Also those of which no cell is there, or is left: their gates fail.
+  std::set<Elasticity> planned(cells.elasticities.begin(), cells.elasticities.end());
+  for (const ComparedRun& run : cells.runs) {
+    level = std::max(level, run.LevelOfIntervals());
+    for (const CellKey& key : run.planned) planned.insert(key.elasticity);
+  }
   std::vector<JudgedGate> judged;
   for (GateConfig gate : GatesOf(cells.runs)) {
     const std::optional<TrialMetric> metric = FindTrialMetric(gate.metric);
     if (metric) gate.metric = metric->column;
-    std::vector<Elasticity> elasticities = cells.elasticities;
+    std::set<Elasticity> elasticities = planned;
     if (gate.elasticity) elasticities = {*gate.elasticity};
     for (const Elasticity elasticity : elasticities) {
       gate.elasticity = elasticity;
@@ -218,6 +224,7 @@ Json GatesJson(const std::vector<JudgedGate>& gates) {
   const auto limit = [](const std::optional<double>& value) {
     return value ? Json(*value) : Json();
   };
+  const auto bounded = [](double value) { return std::isinf(value) ? Json() : Json(value); };
   const auto text = [](const std::string& name) { return name.empty() ? Json() : Json(name); };
   for (const JudgedGate& judged : gates) {
     Json json = {{"metric", judged.gate.metric},
@@ -230,11 +237,11 @@ Json GatesJson(const std::vector<JudgedGate>& gates) {
                  {"verdict", ToString(judged.verdict)},
                  {"passes", judged.passes},
                  {"trials", judged.trials},
-                 {"estimate", limit(judged.estimate)},
+                 {"estimate", judged.estimate ? bounded(*judged.estimate) : Json()},
                  {"reason", text(judged.reason)}};
     if (judged.interval.level > 0) {
-      json["low"] = judged.interval.low;
-      json["high"] = judged.interval.high;
+      json["low"] = bounded(judged.interval.low);
+      json["high"] = bounded(judged.interval.high);
       json["level"] = judged.interval.level;
     }
     all.push_back(std::move(json));

@@ -119,14 +119,19 @@ std::string PowerText(const std::vector<const NamedEffect*>& effects, size_t com
 
 std::vector<double> TrialRatios(const TrialValues& values, const TrialValues& base) {
   std::vector<double> ratios;
-  for (const auto& [value, of_base] : PositivePairs(values, base))
-    ratios.push_back(value / of_base);
+  for (const auto& [trial, value] : values) {
+    const auto other = base.find(trial);
+    if (other == base.end() || value < 0 || other->second < 0) continue;
+    ratios.push_back(value == other->second ? 1 : value / other->second);
+  }
   return ratios;
 }
 
 std::optional<TreatmentEffect> PairedTrials(const TrialValues& values, const TrialValues& base) {
-  const std::vector<double> ratios = TrialRatios(values, base);
-  if (ratios.empty()) return std::nullopt;
+  const auto pairs = PositivePairs(values, base);
+  if (pairs.empty()) return std::nullopt;
+  std::vector<double> ratios;
+  for (const auto& [value, of_base] : pairs) ratios.push_back(value / of_base);
   const std::vector<double> logs = Logarithms(ratios);
   const SignedRank test = SignedRankTest(logs);
   TreatmentEffect effect;
@@ -140,7 +145,6 @@ std::optional<TreatmentEffect> PairedTrials(const TrialValues& values, const Tri
   effect.spread = SampleDeviation(logs);
   effect.least_p = SmallestSignedRankP(effect.pairs);
   const bool same = test.zero == effect.pairs;
-  const auto pairs = PositivePairs(values, base);
   const bool repeated = std::all_of(pairs.begin(), pairs.end(),
                                     [&pairs](const auto& pair) { return pair == pairs.front(); });
   effect.tested = effect.pairs > 1 && !same && !repeated;

@@ -18,7 +18,8 @@ namespace cosched {
 // A value a trial, by whatever tells that two trials had the same arrivals.
 using TrialValues = std::map<std::pair<int, int>, double>;
 
-// value / base of the trials that have both, above 0.
+// value / base of the trials that have both, none below 0. Where the base is 0 the ratio is without
+// bound, and 1 if the value is 0 too: left out, such trials would make the base look worse than it is.
 std::vector<double> TrialRatios(const TrialValues& values, const TrialValues& base);
 
 struct TreatmentEffect {

@@ -177,7 +177,9 @@ double Quantile(std::vector<double> values, double share) {
   const double position = share * static_cast<double>(values.size() - 1);
   const size_t below = static_cast<size_t>(position);
   const size_t above = std::min(below + 1, values.size() - 1);
-  return values[below] + (position - static_cast<double>(below)) * (values[above] - values[below]);
+  const double part = position - static_cast<double>(below);
+  if (part == 0 || values[above] == values[below]) return values[below];  // Maybe without bound.
+  return values[below] + part * (values[above] - values[below]);
 }
 
 Interval MedianInterval(std::vector<double> values, double wanted) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -27,7 +28,7 @@ std::vector<double> FirstTrials(TrialValues values, const TrialValues* base, int
 double Reach(const std::vector<double>& values, double level) {
   const double median = Median(values);
   const Interval interval = MedianInterval(values, level);
-  if (values.empty() || interval.level < level) return kUnbounded;
+  if (values.empty() || interval.level < level || std::isinf(interval.high)) return kUnbounded;
   const double reach = std::max(interval.high - median, median - interval.low);
   if (reach == 0) return 0;
   return median > 0 ? reach / median : kUnbounded;

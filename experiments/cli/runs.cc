@@ -110,7 +110,7 @@ void RemoveStored(const RunsArguments& arguments) {
     runs.push_back(ReadStoredRun(run));
     if (const auto sweep = SweepOf(run))
       RefuseOption("RUN", run + " is a point of a sweep", "its run, " + sweep->string());
-    if (IsRunning(run)) RefuseOption("RUN", run + " is running", "a run that is over");
+    if (IsHeld(run)) RefuseOption("RUN", run + " is running", "a run that is over");
   }
   for (const StoredRun& run : runs) {
     std::error_code error;
@@ -125,7 +125,7 @@ void RemoveStored(const RunsArguments& arguments) {
 void ExportStored(const RunsArguments& arguments) {
   const std::filesystem::path run = GivenRun(arguments.run);
   ReadStoredRun(run);
-  if (IsRunning(run)) RefuseOption("RUN", run.string() + " is running", "a run that is over");
+  if (IsHeld(run)) RefuseOption("RUN", run.string() + " is running", "a run that is over");
   const std::filesystem::path whole = std::filesystem::canonical(run);
   const std::filesystem::path file =
       arguments.file.empty() ? fmt::format("{}-{}.zip", whole.parent_path().filename().string(),

@@ -68,16 +68,6 @@ std::optional<std::filesystem::file_time_type> WholeSince(const std::filesystem:
   return error ? std::nullopt : std::optional(time);
 }
 
-// Whether all cells are there and none was given up.
-std::string StatusOf(const std::filesystem::path& run, const Sweep& sweep) {
-  const bool failed =
-      std::any_of(sweep.cells.begin(), sweep.cells.end(), [&](const SweepCell& cell) {
-        const std::filesystem::path point = PointFolder(run, sweep.points[cell.point]);
-        return Summarize(point, cell.key).status != "done";
-      });
-  return failed ? "failed" : "done";
-}
-
 HarnessResult RunMarked(const ExecuteOptions& options, const Sweep& sweep,
                         const RunContext& context, const std::vector<std::string>& marks,
                         RunFolder* folder) {
@@ -98,6 +88,7 @@ HarnessResult RunMarked(const ExecuteOptions& options, const Sweep& sweep,
       if (WholeSince(run, sweep, marked[i]) != before[i]) redone.push_back(marked[i]);
     }
     folder->EndRedo(sweep, redone);
+    folder->Judge(sweep, LookAgain(sweep, run));
   };
   folder->BeginRedo(sweep, marked, context);
   HarnessResult result;
@@ -213,12 +204,10 @@ Executed Execute(const Sweep& sweep, const ExecuteOptions& options, const Topolo
     const std::filesystem::path at = PointFolder(folder.path(), point);
     if (!WholeCells(at).empty()) WriteSummary(at);
   }
-  if (!executed.result.interrupted) {
-    const bool failed = executed.result.failed > 0;
-    folder.Finish(redo     ? StatusOf(folder.path(), WithoutUnneeded(sweep, folder.path()))
-                  : failed ? "failed"
-                           : "done");
-  }
+  if (executed.result.interrupted) return executed;
+  if (options.into != Into::kNewRun)
+    executed.result = ResultOf(folder.path(), sweep, NeededCells(sweep, folder.path()));
+  folder.Finish(executed.result.failed > 0 ? "failed" : "done");
   return executed;
 }
 

@@ -32,7 +32,7 @@ struct ExecuteOptions {
 
 struct Executed {
   std::filesystem::path run;
-  HarnessResult result;  // Result of what ran now; interrupted: whole cells are kept.
+  HarnessResult result;  // Of all cells, earlier ones included; interrupted: of what ran now.
   size_t whole = 0;      // Cells that are whole now, earlier ones included.
 };
 

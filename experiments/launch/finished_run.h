@@ -37,7 +37,6 @@ struct FinishedRun {
 // Reads the rows of every job.
 FinishedRun ReadFinishedRun(const Sweep& sweep, const Executed& executed, double seconds);
 
-// Of what ran now: other cells of a run that is resumed do not count.
 int ExitCodeOf(const Executed& executed);
 // What went wrong, for people, in lines; "" if nothing did. Of an interrupted run: how to go on.
 std::string ProblemsText(const Sweep& sweep, const Executed& executed,

@@ -430,7 +430,18 @@ void RunFolder::Finish(const std::string& status) {
   }
 }
 
+void RunFolder::Judge(const Sweep& sweep, const std::vector<StoppedTrials>& stopped) const {
+  for (const auto& [point, trials, look] : stopped) {
+    const Json found = {{"trials", trials},
+                        {"within", look.within ? Json(*look.within) : Json()},
+                        {"widest", look.widest}};
+    ChangeManifest(PointFolder(path_, sweep.points[point]),
+                   [&found](Json* manifest) { (*manifest)["stopped"] = found; });
+  }
+}
+
 void RunFolder::Stop(const Sweep& sweep, const std::vector<StoppedTrials>& stopped) const {
+  Judge(sweep, stopped);
   size_t all = sweep.cells.size();
   for (const StoppedTrials& one : stopped) {
     Json order = Json::array();
@@ -440,10 +451,6 @@ void RunFolder::Stop(const Sweep& sweep, const std::vector<StoppedTrials>& stopp
       all -= cell.key.trial > one.trials ? 1 : 0;
     }
     ChangeManifest(PointFolder(path_, sweep.points[one.point]), [&](Json* manifest) {
-      const auto& within = one.look.within;
-      (*manifest)["stopped"] = {{"trials", one.trials},
-                                {"within", within ? Json(*within) : Json()},
-                                {"widest", one.look.widest}};
       (*manifest)["cells"] = order.size();
       (*manifest)["order"] = std::move(order);
     });

@@ -64,6 +64,8 @@ class RunFolder {
   void Finish(const std::string& status);
   // Says which trials were needed, where that was to be found out. Throws OutputError.
   void Stop(const Sweep& sweep, const std::vector<StoppedTrials>& stopped) const;
+  // Says what these trials have reached since some of their cells ran anew. Throws OutputError.
+  void Judge(const Sweep& sweep, const std::vector<StoppedTrials>& stopped) const;
   // Says in `redone`, before they run, which cells run anew; of a redo that is killed nobody can
   // say later which of them did. Throws OutputError.
   void BeginRedo(const Sweep& sweep, const std::vector<SweepCell>& cells,

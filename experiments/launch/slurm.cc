@@ -98,7 +98,7 @@ class Launch {
       missing = MissingCells(options_.run, sweep_);
     }
     for (const SweepCell& cell : missing) RecordFailed(cell);
-    return Sum();
+    return ResultOf(options_.run, sweep_, cells_);
   }
 
  private:
@@ -153,22 +153,6 @@ class Launch {
                                          kAttempts));
   }
 
-  HarnessResult Sum() const {
-    HarnessResult sum;
-    for (const SweepCell& cell : cells_) {
-      const CellSummary summary =
-          Summarize(PointFolder(options_.run, sweep_.points[cell.point]), cell.key);
-      if (summary.status != "done") {
-        ++sum.failed;
-      } else if (summary.failed > 0) {
-        ++sum.with_failures;
-      } else {
-        ++sum.done;
-      }
-    }
-    return sum;
-  }
-
   const Sweep& sweep_;
   const SlurmOptions& options_;
   const std::vector<SweepCell> cells_;
@@ -176,6 +160,22 @@ class Launch {
 };
 
 }  // namespace
+
+HarnessResult ResultOf(const std::filesystem::path& run, const Sweep& sweep,
+                       const std::vector<SweepCell>& cells) {
+  HarnessResult result;
+  for (const SweepCell& cell : cells) {
+    try {
+      const CellSummary summary = Summarize(PointFolder(run, sweep.points[cell.point]), cell.key);
+      ++(summary.status != "done" ? result.failed
+         : summary.failed > 0     ? result.with_failures
+                                  : result.done);
+    } catch (const InputError&) {
+      ++result.failed;
+    }
+  }
+  return result;
+}
 
 std::vector<SweepCell> MissingCells(const std::filesystem::path& run, const Sweep& sweep) {
   std::vector<std::vector<CellKey>> whole;  // Each sorted.

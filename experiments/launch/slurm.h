@@ -32,6 +32,10 @@ struct SlurmOptions {
 // Cells of the sweep that are not whole yet, in its order.
 std::vector<SweepCell> MissingCells(const std::filesystem::path& run, const Sweep& sweep);
 
+// What became of these cells, by their records; one that can't be read has failed.
+HarnessResult ResultOf(const std::filesystem::path& run, const Sweep& sweep,
+                       const std::vector<SweepCell>& cells);
+
 // A machine on which cells measure.
 struct NodeFacts {
   Topology topology;

@@ -40,6 +40,13 @@ void TellLook(const SweepPoint& point, const TrialsLook& look, int trials,
              reached, look.widest, then);
 }
 
+// Of a run that is over; nullopt: their number is not found out by looks.
+std::optional<int> NeededTrials(const SweepPoint& point, const std::filesystem::path& run) {
+  if (!point.config.until) return std::nullopt;
+  const auto sequential = ReadComparedRun(PointFolder(run, point)).sequential;
+  return sequential && sequential->stopped ? std::optional(sequential->trials) : std::nullopt;
+}
+
 }  // namespace
 
 bool HasSequentialTrials(const Sweep& sweep) {
@@ -90,14 +97,23 @@ HarnessResult RunInRounds(const Sweep& sweep, const std::filesystem::path& run,
   return sum;
 }
 
+std::vector<StoppedTrials> LookAgain(const Sweep& sweep, const std::filesystem::path& run) {
+  std::vector<StoppedTrials> stopped;
+  for (size_t i = 0; i < sweep.points.size(); ++i) {
+    const std::optional<int> trials = NeededTrials(sweep.points[i], run);
+    if (!trials) continue;
+    const SweepPoint& point = sweep.points[i];
+    stopped.push_back({i, *trials, LookAtTrials(PointFolder(run, point), point.config, *trials)});
+  }
+  return stopped;
+}
+
 std::vector<SweepCell> NeededCells(const Sweep& sweep, const std::filesystem::path& run) {
   std::vector<SweepCell> cells = sweep.cells;
   for (size_t i = 0; i < sweep.points.size(); ++i) {
-    if (!sweep.points[i].config.until) continue;
-    const auto sequential = ReadComparedRun(PointFolder(run, sweep.points[i])).sequential;
-    if (!sequential || !sequential->stopped) continue;
+    const std::optional<int> trials = NeededTrials(sweep.points[i], run);
     std::erase_if(cells, [&](const SweepCell& cell) {
-      return cell.point == i && cell.key.trial > sequential->trials;
+      return trials && cell.point == i && cell.key.trial > *trials;
     });
   }
   return cells;

@@ -30,6 +30,9 @@ HarnessResult RunInRounds(const Sweep& sweep, const std::filesystem::path& run,
                                                             size_t planned)>& run_cells,
                           std::vector<StoppedTrials>* stopped);
 
+// What the needed trials of a run that is over have reached, looked at once more.
+std::vector<StoppedTrials> LookAgain(const Sweep& sweep, const std::filesystem::path& run);
+
 // The sweep's cells but those that a run which is over turned out not to need.
 std::vector<SweepCell> NeededCells(const Sweep& sweep, const std::filesystem::path& run);
 // The sweep with these.

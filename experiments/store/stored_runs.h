@@ -12,17 +12,17 @@ namespace cosched {
 
 struct StoredRun {
   std::filesystem::path path;
-  std::string experiment;
-  std::string started;   // "2026-11-28T09:35:40Z"; "" as below.
-  std::string finished;  // "": it is not over, or its manifest does not say.
+  std::string experiment = {};
+  std::string started = {};   // "2026-11-28T09:35:40Z"; "" as below.
+  std::string finished = {};  // "": it is not over, or its manifest does not say.
   // "done", "failed", "running", "stopped": not over, and nobody runs it, or "damaged": its manifest
   // can't be read, and nothing else is known.
-  std::string status;
-  std::string backend;
-  std::string cpu;
-  int cores = 0;       // Of the machine, that cosched might use.
-  std::string commit;  // Ten letters of it, and "+" if the tree had changes.
-  std::string command_line;
+  std::string status = {};
+  std::string backend = {};
+  std::string cpu = {};
+  int cores = 0;            // Of the machine, that cosched might use.
+  std::string commit = {};  // Ten letters of it, and "+" if the tree had changes.
+  std::string command_line = {};
   int cells = 0;      // Planned, of all points.
   int done = 0;       // With whole records.
   int failed = 0;     // That say so of themselves.

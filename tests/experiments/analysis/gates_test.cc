@@ -117,6 +117,51 @@ TEST_F(GatesTest, NobodyPassesByLosingJobs) {
   EXPECT_EQ(lost.trials, 8);
 }
 
+TEST_F(GatesTest, NobodyPassesByCellsThatFailed) {
+  WritePair();
+  Write({"fast", Elasticity::kRigid, 3}, {.status = "failed"});
+  for (const char* metric : {"lost", "makespan_s"}) {
+    const JudgedGate judged =
+        JudgeOne(fmt::format(R"({{"metric": "{}", "policy": "fast", "max": 1e9}})", metric));
+    EXPECT_FALSE(judged.passes) << metric;
+    EXPECT_EQ(judged.reason, "1 cell failed");
+  }
+}
+
+// As where --exclude-marked has taken all of its cells, or it was interrupted before the first.
+TEST_F(GatesTest, AnElasticityWithoutACellFailsItsGate) {
+  WritePair();
+  WriteManifest({.trials = 8,
+                 .policies = kPair,
+                 .elasticity = R"("rigid", "malleable")",
+                 .experiment = R"(, "gate": [{"metric": "makespan_s", "policy": "fast", )"
+                               R"("max": 1e9}])"});
+  const std::vector<JudgedGate> judged =
+      JudgeGates(ReadComparison({Run()}, {}).sides.front().cells);
+  ASSERT_EQ(judged.size(), 2U);
+  EXPECT_EQ(judged[0].passes + judged[1].passes, 1);
+  EXPECT_EQ(judged[judged[0].passes].reason, "fast has no cell");
+}
+
+TEST_F(GatesTest, TrialsInWhichTheBaseHasNothingCount) {
+  for (int trial = 1; trial <= 8; ++trial) {
+    Write({"strict", Elasticity::kRigid, trial}, {.jobs = 2, .rejected = trial <= 2});
+    Write({"fast", Elasticity::kRigid, trial}, {.jobs = 2, .rejected = 1});
+    Write({"same", Elasticity::kRigid, trial}, {.jobs = 2, .rejected = trial <= 2});
+  }
+  const auto judge = [this](const std::string& policy) {
+    return JudgeOne(fmt::format(
+        R"({{"metric": "lost", "policy": "{}", "against": "strict", "max": 1}})", policy));
+  };
+  const JudgedGate worse = judge("fast");
+  EXPECT_EQ(worse.trials, 8);
+  EXPECT_EQ(worse.verdict, GateVerdict::kUndecided) << "twice both lost one";
+  EXPECT_FALSE(worse.passes);
+  EXPECT_TRUE(GatesJson({worse})[0]["high"].is_null());
+  EXPECT_THAT(GatesText({{"run", {worse}}}), HasSubstr("inf [1 inf], 8 trials"));
+  EXPECT_EQ(judge("same").verdict, GateVerdict::kHolds);
+}
+
 TEST_F(GatesTest, JUnitHasACaseAGateWithItsTextEscaped) {
   WritePair();
   std::vector<JudgedGate> gates = JudgeAll(

@@ -86,6 +86,20 @@ TEST_F(GatesCliTest, TrialsStopWhenTheIntervalIsNarrow) {
   const Ended redo = RunIt({"--trials", kUntil, "--redo-marked"});
   EXPECT_THAT(redo.err, HasSubstr("nothing runs anew"));
   EXPECT_EQ(Manifest()["status"], "done");
+
+  // What the trials have reached is told of the cells that are there now.
+  const json before = Manifest();
+  const std::filesystem::path run = Runs().front();
+  json manifest = before;
+  manifest["stopped"] = {{"trials", trials}, {"within", nullptr}, {"widest", "nobody"}};
+  WriteText(run / "manifest.json", manifest.dump());
+  const std::filesystem::path cell = run / "strict" / "malleable" / "1" / "cell.json";
+  json failed = json::parse(ReadText(cell));
+  failed["status"] = "failed";
+  WriteText(cell, failed.dump());
+  EXPECT_EQ(RunIt({"--trials", kUntil, "--redo-marked"}).exit_code, 0);
+  EXPECT_EQ(Manifest()["stopped"], before["stopped"]);
+  EXPECT_EQ(Manifest()["order"].back(), "strict/malleable/1");
 }
 
 TEST_F(GatesCliTest, AResumedRunTakesTheSameLooks) {

@@ -87,6 +87,18 @@ TEST_F(ResumeCliTest, MarkedCellsRunAnewInTheirPlace) {
   }
 }
 
+TEST_F(ResumeCliTest, WhatFailedBeforeTheInterruptIsNotForgotten) {
+  ASSERT_EQ(Run(Simulated()).exit_code, 0);
+  Edit(Run1() / "manifest.json", "/status", "running");
+  Edit(Run1() / "equal-share" / "malleable" / "1" / "cell.json", "/status", "failed");
+  std::filesystem::remove_all(Run1() / "strict" / "malleable" / "2");
+  const Ended ended = Run(Simulated({"--resume", "--json"}));
+  EXPECT_EQ(ended.exit_code, 1) << ended.err;
+  EXPECT_EQ(json::parse(ended.out)["status"], "failed");
+  ExpectSaid(ended.err, {"1 of 4 cells failed"});
+  EXPECT_EQ(Manifest()["status"], "failed");
+}
+
 TEST_F(ResumeCliTest, ASweepsMarkedCellsRunAnewToo) {
   const std::vector<std::string> sweep = {"--set", "sweep.trace.jobs=[2,4]"};
   ASSERT_EQ(Run(Simulated(sweep)).exit_code, 0);

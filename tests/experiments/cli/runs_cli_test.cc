@@ -1,5 +1,8 @@
 // cosched runs: what there is, and its removal.
 
+#include <sys/file.h>
+
+#include "engine/base/unique_fd.h"
 #include "tests/experiments/cli/cli_fixture.h"
 
 namespace cosched {
@@ -42,6 +45,20 @@ TEST_F(RunsCliTest, OnlyRunsAreRemoved) {
     EXPECT_NE(ended.err.find("is no run"), std::string::npos) << ended.err;
     EXPECT_TRUE(std::filesystem::exists(folder_.path() / run / "manifest.json")) << other;
   }
+}
+
+// As one that is over, of which --redo-marked runs cells anew.
+TEST_F(RunsCliTest, WhatAProcessRunsIsNeitherRemovedNorSent) {
+  const std::string run = MakeRun();
+  const UniqueFd held(open((folder_.path() / run).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ASSERT_EQ(flock(held.get(), LOCK_EX), 0);
+  for (const std::vector<std::string>& wrong :
+       {std::vector<std::string>{"runs", "rm", run}, {"runs", "export", run, "x.zip"}}) {
+    const Ended ended = Run(wrong);
+    EXPECT_EQ(ended.exit_code, 2) << ended.out;
+    EXPECT_NE(ended.err.find("is running"), std::string::npos) << ended.err;
+  }
+  EXPECT_TRUE(std::filesystem::exists(folder_.path() / run / "manifest.json"));
 }
 
 TEST_F(RunsCliTest, AreWatchedAtANumberOfSeconds) {
