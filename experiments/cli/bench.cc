@@ -22,6 +22,7 @@
 #include "experiments/cli/typed_option.h"
 #include "experiments/config/kernel_rates_choice.h"
 #include "experiments/config/option_refusal.h"
+#include "experiments/config/trace_table.h"
 #include "workloads/auto_split.h"
 #include "workloads/model.h"
 
@@ -137,6 +138,13 @@ int BenchEngine(const BenchArguments& arguments) {
 
 int BenchServe(const BenchServeOptions& options) {
   if (!IsModelName(options.model)) RefuseValue("--model", options.model, ModelNames());
+  for (const double rate : options.rates) {
+    if (rate * options.seconds <= kMostDrawn) continue;
+    RefuseOption("--seconds",
+                 fmt::format("is {} at {} requests a second, more than {} requests",
+                             options.seconds, rate, kMostDrawn),
+                 fmt::format("at most {} then", kMostDrawn / rate));
+  }
   return RunBenchServe(options, Topology::ThisMachine());
 }
 

@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::string_view kGapShape = "{ distribution = \"exponential\", mean_s = 0.5 }";
 
-constexpr int kMostJobs = 1'000'000;
 constexpr double kMaxTraceGapSeconds = 86'400;  // A day.
 constexpr double kLatestChangeSeconds = 86'400'000;
 constexpr double kMaxWork = 1e9;
@@ -78,7 +77,7 @@ int ReadJobCount(const TomlTable& table, const ExperimentConfig& config, int fal
                                 [](const WorkloadConfig& one) { return !one.spec.serves; });
   if (some) {
     const int least = config.HasServices() ? 0 : 1;
-    return static_cast<int>(table.Integer("jobs", fallback, least, 10 * kMostJobs));
+    return static_cast<int>(table.Integer("jobs", fallback, least, kMostDrawn));
   }
   for (const char* key : {"jobs", "gap"}) {
     if (table.Has(key))
@@ -137,9 +136,9 @@ void ReadPhases(const SectionKey<RequestStream>& key, const TomlTable& table,
   for (const TomlTable& phase : table.Tables(key.help.name))
     LoadPhaseSection().Read(phase, &stream->phases.emplace_back());
   const double expected = ExpectedArrivals(stream->phases);
-  if (expected > 10.0 * kMostJobs || (table.Has(key.help.name) && expected <= 0))
+  if (expected > kMostDrawn || (table.Has(key.help.name) && expected <= 0))
     table.Fail(key.help.name, fmt::format("make {:.0f} requests in the mean", expected),
-               fmt::format("more than 0, at most {}", 10 * kMostJobs));
+               fmt::format("more than 0, at most {}", kMostDrawn));
 }
 
 std::optional<SectionKey<RequestStream>::Refusal> OfStreamsWithoutPhases(
@@ -186,7 +185,7 @@ const Section<TraceConfig>& TraceSection() {
        Key::Read({.name = "jobs",
                   .type = "integer",
                   .fallback = {},
-                  .range = IntegerRange(1, 10 * kMostJobs) + "; 0 beside services",
+                  .range = IntegerRange(1, kMostDrawn) + "; 0 beside services",
                   .meaning = "jobs of a trial"},
                  nullptr, [](const T& trace) { return trace.jobs; }),
        Key::Recorded("files",
@@ -293,7 +292,7 @@ const Section<RequestStream>& RequestStreamSection() {
                    return phases;
                  })
            .OmittedWhereAbsent(),
-       Key::Integer("count", &R::count, 1, 10 * kMostJobs, "requests of a trial; not with phases")
+       Key::Integer("count", &R::count, 1, kMostDrawn, "requests of a trial; not with phases")
            .Required()
            .RefusedWhere(OfStreamsWithoutPhases),
        Key::Integer("clients", &R::clients, 1, kMostClients,

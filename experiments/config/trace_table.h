@@ -19,6 +19,8 @@ namespace cosched {
 
 struct ExperimentConfig;
 
+inline constexpr int kMostDrawn = 10'000'000;  // Jobs, or requests of a stream, of one trial.
+
 // [[trace.requests]]: clients that send a service requests whenever these are due, answered or not
 // (an open loop), or so many clients that each wait for their answer (a closed loop).
 struct RequestStream {

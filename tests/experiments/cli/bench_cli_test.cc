@@ -141,6 +141,8 @@ TEST_F(BenchCliTest, RefusesBadInput) {
   ExpectRefused({"bench", "engine", "--threads", "100000"}, {"--threads", "100000"});
   ExpectRefused({"bench", "engine", "--precision", "f16"}, {"--precision", "f16", "f32 or bf16"});
   ExpectRefused({"bench", "engine", "--mode", "serve"}, {"--mode", "infer or train"});
+  ExpectRefused({"bench", "serve", "--rate", "2e6", "--seconds", "10"},
+                {"--seconds", "more than 10000000 requests", "at most 5 then"});
 }
 
 ServiceSummary Service(double offered, double answered, int64_t dropped, double lag_ms) {
