@@ -5,7 +5,8 @@ measures ours. One trial gives one number; their median is told between two of t
 that follows from their number alone. A claim holds if the whole interval lies within these limits, does not hold if all of it
 lies outside, and is not supported here if the interval crosses a limit or its level is below 95 % (fewer than 6 trials), if
 this machine lacks the cores (`needs_cores`), or if the records do not show it (NotHere). With `"checks": "direction only"`
-the limits say nothing of the published size, and the verdict says so.
+the limits say nothing of the published size, and the verdict says so. A claim of a direction names where there is no effect
+(`no_effect`, which is one of its limits): an interval that holds this value shows no direction.
 """
 import itertools
 import json
@@ -127,13 +128,22 @@ def judge(claim, estimate, cores):
     low = claim["holds_if"].get("from", -np.inf)
     high = claim["holds_if"].get("to", np.inf)
     if low <= estimate.low and estimate.high <= high:
-        return HOLDS, ""
+        return judge_effect(claim.get("no_effect"), estimate)
     if estimate.high < low:
         return FAILS, f"the whole interval lies below {low:g}"
     if estimate.low > high:
         return FAILS, f"the whole interval lies above {high:g}"
     crossed = low if estimate.low < low else high
     return NOT_HERE, f"the interval crosses {crossed:g}: more trials or a quieter machine would decide"
+
+
+def judge_effect(none, estimate):
+    """Of an interval within the limits; none: where there is no effect, if the claim is of a direction."""
+    if none is None or not estimate.low <= none <= estimate.high:
+        return HOLDS, ""
+    if estimate.low == estimate.high:
+        return FAILS, f"there is no effect: the whole interval is {none:g}"
+    return NOT_HERE, f"the interval reaches {none:g}, which is no effect: more trials or a quieter machine would decide"
 
 
 def undecided(estimate):

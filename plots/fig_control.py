@@ -35,6 +35,7 @@ def measure(sweep):
         "throughput_16_close": lambda: ratio(16, columns["throughput"]),
         "execution_16": lambda: ratio(16, columns["execution"]),
         "throughput_128": lambda: ratio(128, columns["throughput"]),
+        "throughput_128_close": lambda: ratio(128, columns["throughput"]),
         "execution_128": lambda: ratio(128, columns["execution"]),
     }
 

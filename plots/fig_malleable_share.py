@@ -73,11 +73,11 @@ def speed(sweep):
 
 
 def measure(sweep):
-    gains = {metric: (lambda metric=metric: pooled(of_best(sweep, 1, metric))) for metric in METRICS}
+    gains = {metric: (lambda metric=metric: pooled(of_best(sweep, 1, metric), np.median)) for metric in METRICS}
     return gains | {
-        "turnaround_20": lambda: pooled(of_best(sweep, 0.2, "turnaround")),
-        "wait_20": lambda: pooled(of_best(sweep, 0.2, "wait")),
-        "more": lambda: pooled(beyond_20(sweep)),
+        "turnaround_20": lambda: pooled(of_best(sweep, 0.2, "turnaround"), np.median),
+        "wait_20": lambda: pooled(of_best(sweep, 0.2, "wait"), np.median),
+        "more": lambda: pooled(beyond_20(sweep), np.median),
         "speed": lambda: speed(sweep),
     }
 

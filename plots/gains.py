@@ -15,12 +15,14 @@ def gains(run, policy, metric, of="malleable", over="moldable"):
     return (100 * (table[of] / table[over] - 1)).dropna().to_dict()
 
 
-def pooled(groups):
-    """The median over trials with its interval; groups: {trial: gain} each. A trial's number is the median of its groups."""
+def pooled(groups, of=np.mean):
+    """The median over trials with its interval; groups: {trial: gain} each. A trial's number is that `of` its groups.
+
+    By default their mean: the median of groups of which half gain nothing is half of the least that another gains."""
     trials = {}
     for group in groups:
         for trial, gain in group.items():
             trials.setdefault(trial, []).append(gain)
     if not trials:
         raise claims.NotHere("no trial has both elasticities")
-    return claims.median(map(np.median, trials.values()))
+    return claims.median(map(of, trials.values()))

@@ -7,7 +7,6 @@ true, must not in one in which it is false, and must say why where the records c
 import csv
 import itertools
 import json
-import re
 import sys
 import tempfile
 import tomllib
@@ -377,94 +376,6 @@ class ContainerShrink(FigureCase):
         self.run_folder.mkdir()
         (self.run_folder / "manifest.json").write_text(json.dumps({"points": [], "host": {"cpus": "0-1"}}))
         self.assertIn("no cell of this run is done", self.run_script("fig_container_shrink").stderr)
-
-
-def estimate(low, high, trials=6):
-    """With the level of the range of so many trials."""
-    return claims.Estimate((low + high) / 2, low, high, 1 - 2 * 0.5**trials, trials, True)
-
-
-class Verdicts(unittest.TestCase):
-    def verdict(self, low, high, limits, **claim):
-        return claims.judge({"holds_if": limits, **claim}, estimate(low, high), 2)[0]
-
-    def test_the_whole_interval_decides(self):
-        limits = {"from": 0.9, "to": 1.1}
-        self.assertEqual(self.verdict(0.95, 1.05, limits), claims.HOLDS)
-        self.assertEqual(self.verdict(0.9, 1.1, limits), claims.HOLDS)
-        self.assertEqual(self.verdict(1.11, 1.2, limits), claims.FAILS)
-        self.assertEqual(self.verdict(0.5, 0.89, limits), claims.FAILS)
-        self.assertEqual(self.verdict(1.05, 1.2, limits), claims.NOT_HERE)
-        self.assertEqual(self.verdict(0.5, 2, limits), claims.NOT_HERE)
-        self.assertEqual(self.verdict(1.1, 9, {"from": 1}), claims.HOLDS)
-        self.assertEqual(self.verdict(1.1, 9, {"to": 1}), claims.FAILS)
-        self.assertEqual(self.verdict(1.1, 9, {"from": 1}, needs_cores=3), claims.NOT_HERE)
-
-    def test_fewer_than_six_trials_decide_nothing(self):
-        claim = {"holds_if": {"from": 1}}
-        verdict, reason = claims.judge(claim, estimate(2, 3, trials=3), 2)
-        self.assertEqual((verdict, reason), (claims.NOT_HERE, "the range of 3 trials covers 75 %; 6 are needed"))
-        self.assertEqual(claims.judge(claim, estimate(2, 3, trials=5), 2)[0], claims.NOT_HERE)
-        self.assertEqual(claims.judge(claim, estimate(2, 3, trials=6), 2)[0], claims.HOLDS)
-        self.assertIn("one trial has no interval", claims.judge(claim, claims.median([2]), 2)[1])
-
-    def test_one_trial_gives_one_number(self):
-        self.assertEqual(claims.median([4, 1, 2]), claims.Estimate(2, 1, 4, 0.75, 3, True))
-        ten = claims.median([9, 1, 5, 6, 4, 7, 3, 10, 8, 2])
-        self.assertEqual((ten.value, ten.low, ten.high, ten.is_range), (5.5, 2, 9, False))
-        self.assertAlmostEqual(ten.level, 1 - 22 / 1024)
-        self.assertEqual(claims.median([5]).level, 0)
-        with self.assertRaises(claims.NotHere):
-            claims.median([])
-
-    def test_steps_of_one_trial_are_no_trials(self):
-        """However many steps a trial has, three of them are three numbers."""
-        world = World()
-        world.after_resize = 1.08
-        with mock.patch.object(sys.modules[__name__], "TRIALS", 3):
-            case = FigureCase()
-            case.setUp()
-            rows = case.judged("fig_elasticity", world)
-            case.doCleanups()
-        self.assertEqual((rows["intra_shrunk"]["level"], rows["intra_shrunk"]["trials"]), (0.75, 3))
-        self.assertEqual(rows["intra_shrunk"]["verdict"], claims.NOT_HERE)
-
-    def test_independent_ratios(self):
-        three = claims.independent_ratio([2, 4, 8], [1, 2, 4])
-        self.assertAlmostEqual(three.value, 2)
-        self.assertEqual((three.low, three.high, three.is_range), (0.5, 8, True))
-        self.assertAlmostEqual(three.level, 0.9)
-        five = claims.independent_ratio([10, 11, 12, 13, 14], [1] * 5)
-        self.assertAlmostEqual(five.level, 1 - 8 / 252)  # U <= 2, the published critical value.
-        self.assertFalse(five.is_range)
-
-    def test_the_table_tells_the_level(self):
-        claim = {"name": "x", "claim": "x", "published": 1, "holds_if": {"to": 3}}
-        text = claims.table("t", [claims.evaluate(claim, {"x": lambda: estimate(1.5, 2.5)}, 2)], (0, 1))
-        self.assertIn("2.000 [1.500 2.500] 96.8 %", text)
-
-    def test_a_direction_that_holds_is_no_size_that_agrees(self):
-        claim = {"name": "x", "claim": "x", "published": 21, "holds_if": {"from": 0}, "checks": "direction only"}
-        text = claims.table("t", [claims.evaluate(claim, {"x": lambda: estimate(10, 12)}, 2)], (0, 1))
-        self.assertIn("holds (direction only)", text)
-
-    def test_limits_that_leave_the_size_open_say_so(self):
-        for path in sorted((ROOT / "plots" / "expected").glob("fig_*.json")):
-            for claim in json.loads(path.read_text())["claims"]:
-                limits = claim["holds_if"]
-                ends = [float(end) for end in re.findall(r"-?[0-9.]+", str(claim["published"]))]
-                is_range = ends == [limits.get("from"), limits.get("to")]  # "-67 to -37%", of which the limits are the ends.
-                two_sided = len(limits) == 2 and limits.get("to") != 0 != limits.get("from")
-                size = not isinstance(claim["published"], str) and two_sided or is_range
-                known = claim["published"] in ("-", "> 0", "> 1", "< 0", "< 1")  # No size was published.
-                with self.subTest(f"{path.stem} {claim['name']}"):
-                    self.assertEqual(claim.get("checks", ""), "" if size or known else "direction only")
-
-    def test_a_failed_claim_tells_its_known_reason(self):
-        claim = {"name": "x", "claim": "x", "published": 1, "holds_if": {"to": 1}, "because": "our pool spins"}
-        row = claims.evaluate(claim, {"x": lambda: estimate(1.5, 2.5)}, 2)
-        self.assertEqual(row["verdict"], claims.FAILS)
-        self.assertIn("our pool spins", row["reason"])
 
 
 if __name__ == "__main__":

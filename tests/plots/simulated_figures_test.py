@@ -124,7 +124,9 @@ class SimulatedFigures(FigureCase):
 
     def test_grid_partial_grants_gain_and_whole_ones_do_not(self):
         rows = self.judged("fig_policy_grid")
-        self.expect(rows, "holds", "partial_throughput", "partial_turnaround", "whole_throughput")
+        self.expect(rows, "holds", "partial_throughput", "partial_turnaround", "strict")
+        self.expect(rows, "does not hold", "whole_throughput", "whole_turnaround")
+        self.assertIn("there is no effect: the whole interval is 0", rows["whole_turnaround"]["reason"])
         self.assertIn("always-attend, throughput:", self.printed)
 
     def test_grid_in_which_malleability_loses(self):
