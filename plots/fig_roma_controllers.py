@@ -60,11 +60,26 @@ def costs(run, policy):
     return violated(run, policy), core_seconds(run, policy)
 
 
-def beaten_by(sweep, window_s, policy):
-    """How many settings of the others beat it, by trial."""
+def least_violated(points, spent):
+    """What settings, each (violated, core-seconds), leave for no more than these core-seconds: one of them, or two by turns.
+
+    Without turns a setting with few cores and many violations is beaten by no other in both, however bad it is."""
+    points = np.asarray(points)
+    few, many = points[points[:, 1] <= spent], points[points[:, 1] > spent]
+    if len(few) == 0:
+        raise claims.NotHere("no other setting has so few cores")
+    by_turns = [few[:, 0].min()]
+    for violated_, cores in few:
+        by_turns += list(violated_ + (many[:, 0] - violated_) * (spent - cores) / (many[:, 1] - cores))
+    return min(by_turns)
+
+
+def beyond_others(sweep, window_s, policy):
+    """Points of violated windows, less those that others leave for as many cores, by trial."""
     run = run_of(sweep, window_s)
-    ours = costs(run, policy)
-    return claims.median(sum(beats(costs(run, other), ours).astype(int) for other in others(run)))
+    ours, theirs = costs(run, policy), [costs(run, other) for other in others(run)]
+    return claims.median(ours[0][trial] - least_violated([(violated_[trial], cores[trial]) for violated_, cores in theirs], ours[1][trial])
+                         for trial in ours[0].index)
 
 
 def both(sweep, of, policy):
@@ -74,12 +89,12 @@ def both(sweep, of, policy):
 
 def measure(sweep):
     return {
-        "true_1": lambda: beaten_by(sweep, 1, TRUE),
-        "true_5": lambda: beaten_by(sweep, 5, TRUE),
-        "slow_1": lambda: beaten_by(sweep, 1, SLOW),
-        "slow_5": lambda: beaten_by(sweep, 5, SLOW),
-        "fast_1": lambda: beaten_by(sweep, 1, FAST),
-        "fast_5": lambda: beaten_by(sweep, 5, FAST),
+        "true_1": lambda: beyond_others(sweep, 1, TRUE),
+        "true_5": lambda: beyond_others(sweep, 5, TRUE),
+        "slow_1": lambda: beyond_others(sweep, 1, SLOW),
+        "slow_5": lambda: beyond_others(sweep, 5, SLOW),
+        "fast_1": lambda: beyond_others(sweep, 1, FAST),
+        "fast_5": lambda: beyond_others(sweep, 5, FAST),
         "slow_cores": lambda: claims.median(both(sweep, core_seconds, SLOW) / both(sweep, core_seconds, TRUE)),
         "fast_violations": lambda: claims.median(both(sweep, violated, FAST) - both(sweep, violated, TRUE)),
     }

@@ -10,6 +10,7 @@ import numpy as np
 import figures_test
 from figures_test import ROOT, FigureCase, World, claims  # Sets the path to plots/, too.
 
+import fig_roma_controllers  # noqa: E402
 import gains  # noqa: E402
 
 EXPECTED = {path.stem: json.loads(path.read_text()) for path in sorted((ROOT / "plots" / "expected").glob("fig_*.json"))}
@@ -152,6 +153,14 @@ class Sums(unittest.TestCase):
         points = [dict.fromkeys(range(6), gain) for gain in (0, 0, 0, 20, 30, 40)]
         self.assertEqual(gains.pooled(points).value, 15)
         self.assertEqual(gains.pooled(points, np.median).value, 10)
+
+    def test_others_by_turns_beat_a_setting_that_none_beats_in_both(self):
+        others = [(60, 100), (10, 200), (0, 400)]  # Percent of windows violated, core-seconds.
+        least = fig_roma_controllers.least_violated
+        self.assertEqual([least(others, spent) for spent in (100, 150, 200, 300, 500)], [60, 35, 10, 5, 0])
+        self.assertEqual(least([*others, (90, 150)], 150), 35)
+        with self.assertRaises(claims.NotHere):
+            least(others, 99)
 
 
 if __name__ == "__main__":

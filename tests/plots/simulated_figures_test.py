@@ -160,6 +160,13 @@ class SimulatedFigures(FigureCase):
                 row["granted_core_s"] = str(float(row["granted_core_s"]) * 4)
         self.expect(self.judged_tampered("fig_roma_controllers", dear), "does not hold", *names)
 
+    def test_a_controller_at_the_end_of_the_front_can_be_beaten_too(self):
+        """So few cores that a setting with as few violates even more windows, and others a little later far fewer."""
+        def bad(row):
+            if row["policy"] == "curve-wrong_fast":
+                row["violated"] = str(int(0.6 * int(row["windows"])))
+        self.expect(self.judged_tampered("fig_roma_controllers", bad, "services.csv"), "does not hold", "fast_1", "fast_5")
+
     def test_partitions_that_never_exceed_the_objective(self):
         names = "published", "scaled", "careful", "curves"
         self.expect(self.judged("fig_roma_mixed"), "holds", *names)
