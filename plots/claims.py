@@ -6,7 +6,8 @@ that follows from their number alone. A claim holds if the whole interval lies w
 lies outside, and is not supported here if the interval crosses a limit or its level is below 95 % (fewer than 6 trials), if
 this machine lacks the cores (`needs_cores`), or if the records do not show it (NotHere). With `"checks": "direction only"`
 the limits say nothing of the published size, and the verdict says so. A claim of a direction names where there is no effect
-(`no_effect`, which is one of its limits): an interval that holds this value shows no direction.
+(`no_effect`, which is one of its limits): an interval that holds this value shows no direction. What is no nearer to the
+limits than this machine comes to itself (`Estimate.reach`) is not supported here rather than false.
 """
 import itertools
 import json
@@ -26,6 +27,13 @@ class NotHere(Exception):
     """These records can't say; the message says why."""
 
 
+class Reach(NamedTuple):
+    """What no model of this machine can surpass: how near the machine comes to itself."""
+
+    value: float
+    what: str
+
+
 class Estimate(NamedTuple):
     value: float
     low: float
@@ -33,6 +41,8 @@ class Estimate(NamedTuple):
     level: float  # With which low and high hold the true value; 0 = no interval; 1 = counted, not estimated.
     trials: int
     is_range: bool = False  # low and high are the smallest and the largest trial.
+    reach: Reach | None = None
+    note: str = ""  # What a reader of any verdict must know.
 
     def scaled(self, change):
         """With change(x), which grows with x, made to every value."""
@@ -107,9 +117,8 @@ def evaluate(claim, measure, cores):
         return {**row, "verdict": NOT_HERE, "reason": lacks_cores(claim, cores) or str(reason)}
     row.update(ours=estimate.value, low=estimate.low, high=estimate.high, level=estimate.level, trials=estimate.trials)
     verdict, reason = judge(claim, estimate, cores)
-    if verdict == FAILS and "because" in claim:
-        reason += "; " + claim["because"]
-    return {**row, "verdict": verdict, "reason": reason}
+    because = claim.get("because", "") if verdict == FAILS else ""
+    return {**row, "verdict": verdict, "reason": "; ".join(filter(None, (reason, because, estimate.note)))}
 
 
 def lacks_cores(claim, cores):
@@ -129,6 +138,8 @@ def judge(claim, estimate, cores):
     high = claim["holds_if"].get("to", np.inf)
     if low <= estimate.low and estimate.high <= high:
         return judge_effect(claim.get("no_effect"), estimate)
+    if estimate.reach is not None and not low <= estimate.reach.value <= high:
+        return NOT_HERE, f"no model can be that near: {estimate.reach.what} is {number(estimate.reach.value)}{claim.get('unit', '')}"
     if estimate.high < low:
         return FAILS, f"the whole interval lies below {low:g}"
     if estimate.low > high:

@@ -3,7 +3,7 @@
 import claims
 import figures
 import validate
-from validation import Validation, alike, estimate
+from validation import Validation, alike, estimate, tau_of
 
 
 def measure(validation):
@@ -12,13 +12,13 @@ def measure(validation):
     def error(metric):
         return lambda: estimate(found["absolute_error"][metric], 100)
 
-    def ranking(by, key, factor=1.0):
-        def value():
+    def ranking(by, value):
+        def of_ranking():
             if found[by] is None:
                 raise claims.NotHere("there is no ranking")
-            return estimate(found[by][key], factor)
+            return value(found[by])
 
-        return value
+        return of_ranking
 
     return {
         "makespan": error("makespan"),
@@ -26,9 +26,9 @@ def measure(validation):
         "turnaround": error("turnaround"),
         "alike_makespan": lambda: alike(found["by_makespan"]),
         "alike_turnaround": lambda: alike(found["by_turnaround"]),
-        "tau_makespan": ranking("by_makespan", "tau"),
-        "tau_turnaround": ranking("by_turnaround", "tau"),
-        "regret_turnaround": ranking("by_turnaround", "regret", 100),
+        "tau_makespan": ranking("by_makespan", tau_of),
+        "tau_turnaround": ranking("by_turnaround", tau_of),
+        "regret_turnaround": ranking("by_turnaround", lambda agreement: estimate(agreement["regret"], 100)),
     }
 
 

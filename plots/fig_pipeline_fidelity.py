@@ -43,8 +43,8 @@ def repeats(validation, kinds, value):
 
     No model of this machine can be nearer than what it does twice."""
     cells = {}
-    for open_requests, cores, row in pairs(validation, kinds):
-        cells.setdefault((open_requests, cores), {})[row["trial"]] = row["measured"][value]
+    for _, _, row in pairs(validation, kinds):
+        cells.setdefault(row["run"], {})[row["trial"]] = row["measured"][value]
     trials = {}
     for cell in cells.values():
         for trial, measured in cell.items():
@@ -55,12 +55,20 @@ def repeats(validation, kinds, value):
     return trials.values()
 
 
+def reach(validation, kinds, value, summed):
+    if len(errors(validation, kinds, value)) < 2:
+        return None
+    itself = claims.median(summed(trial) for trial in repeats(validation, kinds, value))
+    return claims.Reach(itself.value, "the same of this machine against its own other trials")
+
+
 def measure(validation):
     def of(kinds, value, summed):
         def estimate():
             for kind in kinds:
                 pairs(validation, [kind])  # What says something of all needs all.
-            return claims.median(summed(trial) for trial in errors(validation, kinds, value))
+            error = claims.median(summed(trial) for trial in errors(validation, kinds, value))
+            return error._replace(reach=reach(validation, kinds, value, summed))
 
         return estimate
 

@@ -5,7 +5,7 @@ import claims
 import figures
 import validate
 from service_costs import change, core_seconds, violated
-from validation import Validation, alike, estimate
+from validation import Validation, alike, estimate, tau_of
 
 
 OTHERS = ["rules", "static", "devices", "vpa"]
@@ -29,8 +29,7 @@ def measure(validation):
         "granted": error("granted_error"),
         "alike_violations": lambda: alike(found("by_violations")),
         "alike_granted": lambda: alike(found("by_granted")),
-        "tau_violations": lambda: estimate(found("by_violations")["tau"]),
-        "tau_granted": lambda: estimate(found("by_granted")["tau"]),
+        "tau_violations": lambda: tau_of(found("by_violations")),
         "measured_violations": lambda: change([validation.run], violated, "roma", OTHERS),
         "measured_cores": lambda: change([validation.run], core_seconds, "roma", OTHERS),
     }

@@ -44,6 +44,14 @@ def estimate(found, factor=1.0):
     return claims.Estimate(found["value"], found["low"], found["high"], level, trials, level < claims.DECIDES).scaled(lambda value: factor * value)
 
 
+def tau_of(ranking):
+    """The rank agreement of the policies in one trace; the hardware's own ranking may agree no better with itself."""
+    tau, itself = estimate(ranking["tau"]), ranking["measured_tau"]
+    if itself is None:
+        return tau
+    return tau._replace(reach=claims.Reach(itself, "the hardware's own tau, of half of the traces against the others,"))
+
+
 def few(tau):
     return f": {tau['trials']} traces, {claims.FEWEST} are needed" if tau["trials"] < claims.FEWEST else ""
 
@@ -53,4 +61,7 @@ def alike(found):
     if found is None or found["told_apart"] == 0:
         raise claims.NotHere("the hardware tells no two policies apart" + ("" if found is None else few(found["tau"])))
     share = 100 * found["ordered_alike"] / found["told_apart"]
-    return claims.Estimate(share, share, share, 1.0, found["tau"]["trials"])
+    by_chance = found["pairs"] * (1 - found["tau"]["level"])  # Each pair is judged at the level of so many traces.
+    note = (f"{found['ordered_alike']} of {found['told_apart']} pairs that it tells apart, of {found['pairs']}; "
+            f"of equal policies {by_chance:.1f} would be by chance")
+    return claims.Estimate(share, share, share, 1.0, found["tau"]["trials"], note=note)

@@ -103,6 +103,21 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(self.verdict(1, 1, {"from": 1}, no_effect=1), claims.FAILS)
         self.assertEqual(self.verdict(1, 1, {"from": 1}), claims.HOLDS)
 
+    def test_what_the_machine_itself_does_not_reach_blames_no_model(self):
+        far, near = claims.Reach(0.4, "the hardware's own tau"), claims.Reach(0.9, "the hardware's own tau")
+        claim = {"holds_if": {"from": 0.8}}
+        verdict, reason = claims.judge(claim, estimate(0.1, 0.6)._replace(reach=far), 2)
+        self.assertEqual((verdict, reason), (claims.NOT_HERE, "no model can be that near: the hardware's own tau is 0.400"))
+        self.assertEqual(claims.judge(claim, estimate(0.1, 0.6)._replace(reach=near), 2)[0], claims.FAILS)
+        self.assertEqual(claims.judge(claim, estimate(0.85, 0.9)._replace(reach=far), 2)[0], claims.HOLDS)
+
+    def test_what_every_reader_must_know_is_beside_any_verdict(self):
+        claim = {"name": "x", "claim": "x", "published": "-", "holds_if": {"from": 90}}
+        for low, verdict in ((95, claims.HOLDS), (50, claims.FAILS)):
+            row = claims.evaluate(claim, {"x": lambda low=low: estimate(low, low)._replace(note="16 of 105 pairs")}, 2)
+            self.assertEqual(row["verdict"], verdict)
+            self.assertTrue(row["reason"].endswith("16 of 105 pairs"))
+
 
 class Expected(unittest.TestCase):
     def each(self):

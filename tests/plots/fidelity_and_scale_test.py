@@ -21,9 +21,9 @@ def estimate(value, spread=0.0, traces=6):
     return {"value": value, "low": value - spread, "high": value + spread, "level": 1 - 2 * 0.5**traces, "trials": traces}
 
 
-def validation(error=0.03, tau=0.9, traces=6):
+def validation(error=0.03, tau=0.9, traces=6, measured_tau=0.8):
     ranking = {"tau": estimate(tau, traces=traces), "tau_of_means": tau, "winner_agrees": traces, "regret": estimate(0.01, traces=traces),
-               "mean_regret": 0.02, "measured_tau": 0.8, "pairs": 10, "told_apart": 8, "ordered_alike": 7}
+               "mean_regret": 0.02, "measured_tau": measured_tau, "pairs": 10, "told_apart": 8, "ordered_alike": 7}
     values = {"makespan": 10, "turnaround": 3}
     return {"cells": [{"run": 0, "policy": "strict", "elasticity": "malleable", "trial": trial, "comparable": True,
                        "measured": values, "simulated": values} for trial in (1, 2)],
@@ -192,6 +192,7 @@ class FidelityAndScale(unittest.TestCase):
         self.assertEqual(verdicts.pop("alike_turnaround"), "does not hold")
         self.assertEqual(set(verdicts.values()), {"holds"})
         self.assertIn("the hardware tells 8 of 10 pairs of policies apart, 7 of them", self.printed)
+        self.assertIn("7 of 8 pairs that it tells apart, of 10; of equal policies 0.3 would be by chance", " ".join(self.printed.split()))
 
     def test_a_good_simulator_of_services_holds(self):
         self.assertEqual(self.of_the_simulator(self.judged_services(validated_services())), {"holds"})
@@ -211,8 +212,16 @@ class FidelityAndScale(unittest.TestCase):
         self.assertEqual(verdicts.pop("align_repeats"), "holds")  # It is of what was measured.
         self.assertEqual(set(verdicts.values()), {"does not hold"})
 
-    def test_a_machine_that_does_not_repeat_itself_is_told(self):
-        self.assertEqual(self.judged_pipelines(error=0, mood=0.1)["align_repeats"], "does not hold")
+    def test_a_machine_that_does_not_repeat_itself_is_told_and_blames_no_simulator(self):
+        verdicts = self.judged_pipelines(error=0, mood=0.1)
+        self.assertEqual((verdicts["align_repeats"], verdicts["align_throughput"], verdicts["align_latency"]),
+                         ("does not hold", "not supported here", "holds"))
+        self.assertIn("the same of this machine against its own other trials is 20.2%", " ".join(self.printed.split()))
+
+    def test_a_ranking_that_the_hardware_has_not_itself_blames_no_simulator(self):
+        verdicts = self.validated(tau=0.1, measured_tau=0.47)
+        self.assertEqual((verdicts["tau_makespan"], verdicts["tau_turnaround"]), ("not supported here", "not supported here"))
+        self.assertIn("the hardware's own tau, of half of the traces against the others, is 0.470", " ".join(self.printed.split()))
 
     def test_three_traces_decide_nothing(self):
         verdicts = self.validated(traces=3)
