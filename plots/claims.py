@@ -7,7 +7,8 @@ lies outside, and is not supported here if the interval crosses a limit or its l
 this machine lacks the cores (`needs_cores`), or if the records do not show it (NotHere). With `"checks": "direction only"`
 the limits say nothing of the published size, and the verdict says so. A claim of a direction names where there is no effect
 (`no_effect`, which is one of its limits): an interval that holds this value shows no direction. What is no nearer to the
-limits than this machine comes to itself (`Estimate.reach`) is not supported here rather than false.
+limits than this machine comes to itself (`Estimate.reach`) is not supported here rather than false. A claim of which
+nothing is published, our own target or hypothesis, has "-" as its published value.
 """
 import itertools
 import json

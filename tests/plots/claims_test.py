@@ -143,6 +143,11 @@ class Expected(unittest.TestCase):
             elif claim["published"] in ("> 0", "> 1", "< 0", "< 1") or claim.get("checks") == "direction only":
                 self.assertFalse(ends & {0, 1}, name)
 
+    def test_where_nothing_is_published_no_claim_has_a_published_value(self):
+        for name, expected, claim in self.each():
+            if expected["source"].startswith(("nothing published", "no published values")):
+                self.assertEqual(claim["published"], "-", name)
+
     def test_the_published_grid_is_told_by_the_means_of_its_cells_on_16_cores(self):
         expected = EXPECTED["fig_policy_grid"]
         columns = {"throughput": (2, 3), "turnaround": (4, 5)}
