@@ -336,6 +336,38 @@ class BrowserTest(unittest.TestCase):
         self.assertNotIn("mean turnaround s", heads)
         self.assertLessEqual({"granted core-s", "p99 ms", "windows above"}, set(heads))
 
+    def with_equal_medians(self, data):
+        """Of windows above the objective: four-cores has some in one trial, one-core and a copy of it in none; each has the median 0."""
+        for run in data["runs"]:
+            place = run["service_columns"].index("violated")
+            for cell in run["cells"]:
+                cell["services"][0]["values"][place] = 5 * (cell["policy"] == "four-cores" and cell["trial"] == 1)
+            run["cells"] += [{**cell, "policy": "copy"} for cell in run["cells"] if cell["policy"] == "one-core"]
+        for section in data["sections"]:
+            [side] = section["comparison"]["sides"]
+            for treatment in side["treatments"]:
+                treatment["services"][0]["medians"]["violated"] = {"median": 0, "low": 0, "high": 0, "level": .984, "values": 7}
+            side["treatments"] += [{**treatment, "policy": "copy"} for treatment in side["treatments"] if treatment["policy"] == "one-core"]
+
+    def test_equal_medians_of_services_are_not_the_same(self):
+        (self.folder / "served.toml").write_text(SERVED)
+        self.open("even", self.cosched.run("served.toml"))
+        change_page(self.folder / "even.html", self.folder / "equal.html", self.with_equal_medians)
+        self.show("equal")
+        self.assertRegex(self.texts(".answer")[0], r"recognizer, malleable: (one-core|copy) has the fewest windows above its objective, 0 \[0 0\] of \d+; "
+                         r"by the mean of its trials, as four-cores has the same median; the same in every trial as (one-core|copy); not apart from four-cores\.")
+        (self.folder / "served.toml").write_text(SERVED + "[sweep]\nservices.window_s = [1, 2]\n")
+        self.open("evens", self.cosched.run("served.toml"))
+        change_page(self.folder / "evens.html", self.folder / "equals.html", self.with_equal_medians)
+        text = self.show("equals")
+        self.assertRegex(self.texts(".answer")[0], r"best recognizer: windows above the objective \(median\): .*; apart from all others at 0\.")
+        rows = self.texts("#sweep ~ .scroll tbody tr")[:2]
+        for row in rows:
+            self.assertRegex(row, r"^\d (one-core, copy|copy, one-core) 0 \[0 0\] of \d+ no: not apart from four-cores ")
+        self.assertNotIn("Certain: told apart", text)
+        self.assertIn("Nothing tests services: policies are apart where the intervals of their medians, of 95 % or more, do not overlap. "
+                      "Of equal medians the one with the better mean of its trials is named.", text)
+
     def test_losses_failures_and_marks_are_counted_from_the_cells(self):
         self.assertIn("No cell failed, lost a job, or is marked.", self.show("reported"))
         run = self.folder / "damaged"

@@ -10,6 +10,7 @@ const OF_SERVICES = [
 const MOST_SERVICES = 4;  // That sentences and pictures go through; tables have all.
 const MARKED_LEFT_OUT = /^\d+ marked cells? left out/;
 const DECIDES = .95;  // The level below which an interval sets nothing apart.
+const APART = "policies are apart where the intervals of their medians, of 95 % or more, do not overlap";
 
 const elasticitiesOf = (side) => [...new Set(side.treatments.map((t) => t.elasticity))];
 const servicesOf = (side) => [...new Set(side.treatments.flatMap((t) => t.services.map((one) => one.service)))].sort();
@@ -144,45 +145,62 @@ function measureText(treatment, { column, service, factor = 1, unit = "" }) {
   return [medianText({ median: scaled(median.median), low: scaled(median.low), high: scaled(median.high) }), `${unit}${windows ? ` of ${whole(windows.median)}` : ""}`];
 }
 
-// The policy with the best median of a service's metric, of those that lost nothing; null where none has it. Others are apart where the
-// intervals of both medians decide and do not overlap.
-function bestOfService(side, elasticity, metric) {
-  const of = side.treatments.filter((t) => t.elasticity === elasticity).map((treatment) => ({ policy: treatment.policy, treatment, median: medianOf(treatment, metric) }));
-  const able = of.filter(({ treatment, median }) => median && lossless(treatment));
-  if (able.length === 0) return null;
-  const better = (a, b) => (metric.more ? a > b : a < b);
-  const first = able.reduce((a, b) => (better(b.median.median, a.median.median) ? b : a));
-  const decides = ({ level }) => level !== undefined && level >= DECIDES;
-  const isApart = ({ median }) => decides(first.median) && decides(median) && (metric.more ? median.high < first.median.low : median.low > first.median.high);
-  const others = able.filter((one) => one !== first), same = others.filter(({ median }) => median.median === first.median.median);
-  const rest = others.filter((one) => !same.includes(one)), apart = rest.filter(isApart);
-  return { ...first, same, apart, near: rest.filter((one) => !apart.includes(one)), unable: of.filter((one) => !able.includes(one)), alone: of.length === 1 };
+// What each trial of a treatment has of a metric, as its median has it: of cells that are done, and not of those that --exclude-marked left out.
+function trialsOf(section, side, treatment, metric) {
+  const counted = ({ cell }) => cell.status === "done" && !(leavesOutMarked(side) && cell.marks.length > 0);
+  return new Map(cellsOf(section, side, treatment).filter(counted).map(({ run, cell }) => [`${run.path} ${cell.trial}`, valueOf(run, cell, metric)]));
 }
 
-function serviceSentence(side, elasticity, metric) {
-  const found = bestOfService(side, elasticity, metric);
+const isEqualIn = (a, b) => a.size > 0 && a.size === b.size && [...a].every(([trial, value]) => b.get(trial) === value);
+
+// The mean of the trials that have a value: equal medians, as of counts that are mostly 0, hide what the other trials say.
+function meanOf(trials) {
+  const values = [...trials.values()].filter((value) => value !== null);
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+// The policy with the best median of a service's metric, of those that lost nothing; null where none has it. Equal medians are ordered by the
+// means of their trials: `tied` are those that have the first's median and another mean. `same`: equal in each trial. Others are apart where the
+// intervals of both medians decide and do not overlap.
+function bestOfService(section, side, elasticity, metric) {
+  const of = side.treatments.filter((t) => t.elasticity === elasticity).map((treatment) => ({ policy: treatment.policy, treatment, median: medianOf(treatment, metric) }));
+  const able = of.filter(({ treatment, median }) => median && lossless(treatment)).map((one) => ({ ...one, trials: trialsOf(section, side, one.treatment, metric) }));
+  if (able.length === 0) return null;
+  const less = (a, b) => (metric.more ? b - a : a - b);
+  const first = able.reduce((a, b) => ((less(b.median.median, a.median.median) || less(meanOf(b.trials), meanOf(a.trials))) < 0 ? b : a));
+  const decides = ({ level }) => level !== undefined && level >= DECIDES;
+  const isApart = ({ median }) => decides(first.median) && decides(median) && (metric.more ? median.high < first.median.low : median.low > first.median.high);
+  const others = able.filter((one) => one !== first), same = others.filter(({ trials }) => isEqualIn(trials, first.trials));
+  const rest = others.filter((one) => !same.includes(one)), apart = rest.filter(isApart);
+  const tied = rest.filter(({ trials, median }) => median.median === first.median.median && meanOf(trials) !== meanOf(first.trials));
+  return { ...first, same, apart, tied, near: rest.filter((one) => !apart.includes(one)), unable: of.filter(({ policy }) => !able.some((one) => one.policy === policy)), alone: of.length === 1 };
+}
+
+function serviceSentence(section, side, elasticity, metric) {
+  const found = bestOfService(section, side, elasticity, metric);
   const of = `${metric.service}, ${elasticity}: `;
   if (!found) return el("p", {}, `${of}no policy ran every trial without a loss, so none ${metric.best}.`);
   const measure = measureText(found.treatment, metric), policy = el("b", {}, found.policy);
   if (found.alone) return el("p", {}, of, policy, ` alone; ${metric.name}: `, ...measure, ".");
-  const parts = [found.same.length > 0 && `the same as ${policiesOf(found.same)}`, found.apart.length > 0 && `apart from ${policiesOf(found.apart)}`,
+  const parts = [found.tied.length > 0 && `by the mean of its trials, as ${policiesOf(found.tied)} ${found.tied.length === 1 ? "has" : "have"} the same median`,
+                 found.same.length > 0 && `the same in every trial as ${policiesOf(found.same)}`, found.apart.length > 0 && `apart from ${policiesOf(found.apart)}`,
                  found.near.length > 0 && `not apart from ${policiesOf(found.near)}`, found.unable.length > 0 && `not compared with ${policiesOf(found.unable)}`];
   return el("p", {}, of, policy, ` ${metric.best}, `, ...measure, `; ${parts.filter(Boolean).join("; ")}.`);
 }
 
 // What is answered of one side: of its jobs, then of its services.
-function answersOf(side) {
+function answersOf(section, side) {
   const elasticities = elasticitiesOf(side), services = servicesOf(side);
   const parts = [];
   if (asksJobs(side)) {
     for (const metric of Object.keys(METRICS)) parts.push(...elasticities.map((elasticity) => bestSentence(side, elasticity, metric)));
     parts.push(...elasticitySentences(side));
   }
-  for (const metric of serviceMetrics(side)) parts.push(...elasticities.map((elasticity) => serviceSentence(side, elasticity, metric)));
+  for (const metric of serviceMetrics(side)) parts.push(...elasticities.map((elasticity) => serviceSentence(section, side, elasticity, metric)));
   const hidden = services.length - MOST_SERVICES;
   if (hidden > 0) parts.push(el("p", {}, `Of ${hidden} more service${hidden === 1 ? "" : "s"} the table of medians tells.`));
   if (services.length > 0) {
-    parts.push(el("p", { class: "soft" }, "Nothing tests services: policies are apart where the intervals of their medians, of 95 % or more, do not overlap."));
+    parts.push(el("p", { class: "soft" }, `Nothing tests services: ${APART}.`));
   }
   return parts;
 }
@@ -249,7 +267,7 @@ function answer(section) {
   const box = el("div", { class: "answer" });
   section.comparison.sides.forEach((side, index) => {
     if (section.comparison.sides.length > 1) box.append(el("p", {}, el("b", {}, `${String.fromCharCode(65 + index)}: ${side.runs.join(", ")}`)));
-    box.append(...answersOf(side));
+    box.append(...answersOf(section, side));
   });
   for (const between of betweensOf(section)) box.append(el("p", {}, betweenSentence(between)));
   box.append(...[careSentence(section)].filter(Boolean));

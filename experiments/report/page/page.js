@@ -116,7 +116,7 @@ function pictures(section) {
 function firstShown(section, cells) {
   const side = section.comparison.sides[0];
   const bestOf = (elasticity) => (asksJobs(side) ? best(side, elasticity, "makespan_s")
-    : serviceMetrics(side).map((metric) => bestOfService(side, elasticity, metric)).find(Boolean));
+    : serviceMetrics(side).map((metric) => bestOfService(section, side, elasticity, metric)).find(Boolean));
   const winners = elasticitiesOf(side).map((elasticity) => ({ elasticity, found: bestOf(elasticity) })).filter(({ found }) => found);
   if (asksJobs(side)) winners.sort((a, b) => a.found.median.median - b.found.median.median);
   const isDone = ({ cell }) => cell.status === "done";

@@ -4,19 +4,21 @@ const keyName = (key) => key.split(".").pop();
 const linkToPoint = (point, text) => el("a", { href: `#section${data.sections.indexOf(point) || ""}` }, text);
 const sideAt = (point) => point.comparison.sides[0];
 
-// What is asked at every point: { title, what, of(side, elasticity) }, which gives { names, all, certain, doubted, median, measure }, or null where nothing
-// answers it.
+// What is asked at every point: { title, what, words, of(point, elasticity) }, which gives { names, all, certain, doubted, median, measure }, or null where
+// nothing answers it. Of jobs tests tell policies apart; of services nothing but the intervals of their medians does.
+const TESTED = { title: "certain", counted: "certain at", not: "not told from" }, BY_INTERVALS = { title: "apart from all others", counted: "apart from all others at", not: "not apart from" };
+
 function asksAt(points) {
   const asks = points.some((point) => asksJobs(sideAt(point))) ? Object.entries(METRICS).map(([metric, title]) => ({
-    title, what: `shortest ${title} (median)`, of: (side, elasticity) => {
-      const found = asksJobs(side) ? best(side, elasticity, metric) : null;
+    title, what: `shortest ${title} (median)`, words: TESTED, of: (point, elasticity) => {
+      const side = sideAt(point), found = asksJobs(side) ? best(side, elasticity, metric) : null;
       return found && { ...certaintyOf(found), median: found.median.median, measure: el("span", {}, medianText(found.median), " s") };
     },
   })) : [];
   const ofServices = new Map(points.flatMap((point) => serviceMetrics(sideAt(point))).map((metric) => [`${metric.service}: ${metric.title}`, metric]));
   for (const [title, metric] of ofServices) {
-    asks.push({ title, what: `best ${title}`, of: (side, elasticity) => {
-      const found = bestOfService(side, elasticity, metric);
+    asks.push({ title, what: `best ${title} (median)`, words: BY_INTERVALS, of: (point, elasticity) => {
+      const found = bestOfService(point, sideAt(point), elasticity, metric);
       if (!found) return null;
       const names = [found.policy, ...found.same.map(({ policy }) => policy)], doubted = [...found.near, ...found.unable];
       return { names, doubted, all: names.length + doubted.length + found.apart.length, certain: doubted.length === 0, median: found.median.median, measure: el("span", {}, ...measureText(found.treatment, metric)) };
@@ -27,10 +29,10 @@ function asksAt(points) {
 
 const isTie = (found) => found.all > 1 && found.names.length === found.all;
 
-function certainText(found) {
+function certainText(found, words) {
   if (found.all === 1) return "alone";
   if (isTie(found)) return "all are the same";
-  return found.certain ? "yes" : `no: not told from ${othersOf(found.doubted, found.all - found.names.length)}`;
+  return found.certain ? "yes" : `no: ${words.not} ${othersOf(found.doubted, found.all - found.names.length)}`;
 }
 
 // "avg at 12 of 18 points, pref at 3", the most frequent first.
@@ -46,12 +48,12 @@ function countNames(lists) {
 }
 
 function askSentence(ask, points, elasticity, of) {
-  const found = points.map((point) => ask.of(sideAt(point), elasticity)).filter(Boolean);
+  const found = points.map((point) => ask.of(point, elasticity)).filter(Boolean);
   if (found.every(({ all }) => all === 1)) return null;
   const ties = found.filter(isTie), decided = found.filter((one) => one.certain && !isTie(one) && one.all > 1);
   const counts = countNames(found.filter((one) => !isTie(one)).map(({ names }) => names));
-  const parts = counts.size === 0 ? [] : [`${tally(counts, points.length)}; certain at ${decided.length}`];
-  if (ties.length > 0) parts.push(`all policies are the same at ${ties.length}`);
+  const parts = counts.size === 0 ? [] : [`${tally(counts, points.length)}; ${ask.words.counted} ${decided.length}`];
+  if (ties.length > 0) parts.push(`all policies are the same in every trial at ${ties.length}`);
   return el("p", {}, of, el("b", {}, ask.what), `: ${parts.join("; ")}.`);
 }
 
@@ -76,10 +78,17 @@ function countedSentences(points) {
   return kinds.flatMap((kind) => Object.keys(METRICS).map((metric) => countedSentence(kind, metric, questions.filter((question) => words(question) === kind))));
 }
 
+// What the columns behind medians mean.
+function judgedText(asks) {
+  const has = (words) => asks.some((ask) => ask.words === words);
+  return [has(TESTED) && "Certain: told apart from all others at 5 %, or from whom not.",
+          has(BY_INTERVALS) && `Nothing tests services: ${APART}. Of equal medians the one with the better mean of its trials is named.`].filter(Boolean).join(" ");
+}
+
 // A row for each point, and for each kind of tenants where there are several.
 function pointsTable(points, asks, elasticities) {
   const keys = [...new Set(points.flatMap((point) => Object.keys(point.values)))];
-  const rows = points.flatMap((point) => elasticities.map((elasticity) => ({ point, elasticity, found: asks.map((ask) => ask.of(sideAt(point), elasticity)) })))
+  const rows = points.flatMap((point) => elasticities.map((elasticity) => ({ point, elasticity, found: asks.map((ask) => ask.of(point, elasticity)) })))
     .filter(({ found }) => found.some(Boolean));
   const order = new Map(keys.map((key) => [key, inOrder(points.flatMap((point) => point.values[key] ?? []))]));
   const placeOf = ({ point }, key) => order.get(key).indexOf(point.values[key]);
@@ -92,9 +101,9 @@ function pointsTable(points, asks, elasticities) {
     const of = ({ found }) => found[index];
     columns.push({ title: ask.what, kind: "text wrap", value: (row) => (of(row) ? of(row).names.join(", ") : null), text: (row) => (!of(row) ? "-" : isTie(of(row)) ? `all ${of(row).all}` : of(row).names.join(", ")) },
                  { title: "median", value: (row) => (of(row) ? of(row).median : null), text: (row) => (of(row) ? of(row).measure : "-") },
-                 { title: "certain", kind: "text wrap", value: (row) => (of(row) ? certainText(of(row)) : null), text: (row) => (of(row) ? certainText(of(row)) : "-") });
+                 { title: ask.words.title, kind: "text wrap", value: (row) => (of(row) ? certainText(of(row), ask.words) : null), text: (row) => (of(row) ? certainText(of(row), ask.words) : "-") });
   });
-  return sortable(columns, rows, `The first column leads to a point with its tables, pictures and cells. Certain: told apart from all others at 5 %, or from whom not. ${bracketsText(points)}`);
+  return sortable(columns, rows, `The first column leads to a point with its tables, pictures and cells. ${judgedText(asks)} ${bracketsText(points)}`);
 }
 
 // Notes that stand out at every point.

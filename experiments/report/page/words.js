@@ -14,6 +14,7 @@ const WORDS = [
   ["jobs/h, images/s", "jobs that ended, and images that they computed, over the makespan"],
   ["told apart", "a difference that these trials show at 5 % (the method is above), however small it is; not told apart does not mean that there is none"],
   ["certain", "told apart from all others"],
+  ["apart", "of services: the intervals of two medians, of 95 % or more, do not overlap. Nothing tests services", "services"],
   ["latency", "of a request, from when it was due to its answer. p99: that of the slowest hundredth of a cell's requests", "services"],
   ["in SLO", "requests that were answered within the time that was promised for each (slo_ms), over all requests", "services"],
   ["windows above", "windows of time in which a service's mean latency was above its objective (sla_ms)", "services"],
