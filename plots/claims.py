@@ -193,8 +193,7 @@ def level_percent(level):
     return f"{np.floor(level * 1000) / 10:g} %"
 
 
-def table(title, rows, marked, lost=()):
-    """marked: how many cells, of how many; lost: cells that are left out because they lost jobs."""
+def table(title, rows):
     text = [title, "", f"{'claim':<58} {'published':>12}  {'ours [interval] level':<28} {'holds if':<14} verdict"]
     for row in rows:
         first, *more = textwrap.wrap(row["claim"], 58)
@@ -203,13 +202,9 @@ def table(title, rows, marked, lost=()):
         text += [f"  {line}" for line in more]
         if row["reason"]:
             text += textwrap.wrap(row["reason"], WIDTH, initial_indent="    -> ", subsequent_indent="       ")
-    if marked[0]:
-        text.append(f"  * {marked[0]} of {marked[1]} cells are marked: measured beside other programs, or late")
-    if lost:
-        named = ", ".join(lost[:6]) + (f" and {len(lost) - 6} more" if len(lost) > 6 else "")
-        text += textwrap.wrap(f"LEFT OUT: {named}", WIDTH, initial_indent="  * ", subsequent_indent="    ")
     return "\n".join(text)
 
 
-def write(path, figure, rows):
-    path.write_text(json.dumps({"figure": figure, "claims": rows}, indent=2) + "\n")
+def write(path, figure, rows, cells, notes):
+    """cells: as cell_doubts.found() has them; notes: lines, as they are printed."""
+    path.write_text(json.dumps({"figure": figure, "claims": rows, "cells": cells, "notes": notes}, indent=2) + "\n")

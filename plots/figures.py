@@ -4,6 +4,7 @@ import json
 import sys
 from pathlib import Path
 
+import cell_doubts
 import claims
 import drawn
 import style
@@ -19,10 +20,10 @@ def expected_of(name):
 def main(name, draw, measure, description, notes=None, load=Sweep):
     """RUN [--out BASE]: BASE.png, .pdf, .csv and .claims.json, whose paths are printed, then the table of claims.
 
-    load(RUN): what the functions below get as their sweep; it has cores_here, marked() and lost.
+    load(RUN): what the functions below get as their sweep; it has cores_here, and what cell_doubts.found() asks for.
 
     draw(sweep, expected) gives a figure; measure(sweep) a function for each claim's name that gives a claims.Estimate or
-    raises claims.NotHere; notes(sweep, expected) lines to be printed below the table.
+    raises claims.NotHere; notes(sweep, expected) lines to be told below the table.
     """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("run", metavar="RUN", help=f"results/{name}/<run>")
@@ -30,17 +31,22 @@ def main(name, draw, measure, description, notes=None, load=Sweep):
     arguments = parser.parse_args()
     out = Path(arguments.out) if arguments.out else Path(arguments.run) / "plots" / name
 
+    def told(sweep, expected):
+        try:
+            return notes(sweep, expected) if notes else []
+        except claims.NotHere as reason:  # The claims are none the worse for it.
+            return [f"no more is told: {reason}"]
+
     def judge():
         sweep, expected = load(arguments.run), expected_of(name)
         measures = measure(sweep)
         rows = [claims.evaluate(claim, measures, sweep.cores_here) for claim in expected["claims"]]
         verdicts = out.with_name(out.name + ".claims.json")
         verdicts.parent.mkdir(parents=True, exist_ok=True)
-        claims.write(verdicts, name, rows)
-        said = notes(sweep, expected) if notes else []
+        cells, said = cell_doubts.found(sweep), told(sweep, expected)
+        claims.write(verdicts, name, rows, cells=cells, notes=said)
         style.save(draw(sweep, expected), out)
-        print(f"{verdicts}\n\n{claims.table(expected['title'], rows, sweep.marked(), sweep.lost)}")
-        print("\n".join(["", *said]) if said else "", end="\n" if said else "")
+        print("\n".join([f"{verdicts}\n", claims.table(expected["title"], rows), *cell_doubts.lines(cells), *([""] * bool(said)), *said]))
 
     try:
         drawn.once(arguments.run, out, judge)

@@ -181,10 +181,19 @@ class Sweep:
         """Why points with this word in their name could not run here; "" if none was left out."""
         return next((text.split(": ", 1)[1] for text in self.manifest.get("left_out", []) if word in text.split(": ", 1)[0]), "")
 
-    def marked(self):
-        """How many cells are marked (measured beside other programs, or late), of how many."""
-        cells = [cell for point in self.points for cell in point.run.cells]
-        return sum(bool(cell.marks) for cell in cells), len(cells)
+    def marks(self):
+        """Those of each cell: none of one that is like any other."""
+        return [cell.marks for point in self.points for cell in point.run.cells]
+
+    def failed(self):
+        names = [point["name"] for point in self.manifest.get("points", [{"name": ""}])]
+        return ["/".join(filter(None, [name, text])) for name in names for text in failed_in(self.path / name)]
+
+
+def failed_in(run):
+    """The cells of a run, or of a sweep's point, that are whole and not "done", each with why."""
+    cells = [(file.parent.relative_to(run), json.loads(file.read_text())) for file in sorted(run.glob("*/*/*/cell.json")) if file.parent.name.isdigit()]
+    return [f"{name}: {info['reason']}" for name, info in cells if info["status"] != "done"]
 
 
 def number_or_text(text):

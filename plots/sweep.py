@@ -138,8 +138,8 @@ def finish(figure, sweep, policies, elasticities):
         handles.append(plt.Line2D([], [], color=style.INK, linewidth=1, marker="|", linestyle="none", markersize=9,
                                   label=f"interval of the median, {claims.level_text(claims.median(range(trials)))}"))
     style.legend_below(figure, handles, min(len(handles), 4))
-    marked, cells = sweep.marked()
-    doubts = [f"{marked} of {cells} cells are marked"] * bool(marked) + [f"{len(sweep.lost)} cells lost jobs and are left out"] * bool(sweep.lost)
+    marks = sweep.marks()
+    doubts = [f"{sum(map(bool, marks))} of {len(marks)} cells are marked"] * any(marks) + [f"{len(sweep.lost)} cells lost jobs and are left out"] * bool(sweep.lost)
     figure.suptitle("\n".join([f"{sweep.points[0].run.title}: median of {trials} trial{'s' * (trials != 1)}", *doubts]))
 
 

@@ -2,7 +2,7 @@
 import json
 
 import claims
-from load import LoadError, Run, Sweep, number_or_text, parse_cpus
+from load import LoadError, Run, Sweep, failed_in, number_or_text, parse_cpus
 
 
 def read_validation(path):
@@ -12,6 +12,15 @@ def read_validation(path):
         raise LoadError(f"{path}: no validation: {error}") from error
 
 
+def simulated_marks(found):
+    """Of the simulation of each cell: the claims are of both worlds."""
+    return {(row["run"], row["policy"], row["elasticity"], row["trial"]): [f"simulated: {mark}" for mark in row["simulated_marks"]] for row in found["cells"]}
+
+
+def marks_of(run, index, simulated):
+    return [cell.marks + simulated.get((index, cell.policy, cell.elasticity, cell.trial), []) for cell in run.cells]
+
+
 class SweptValidation(Sweep):
     """The measured sweep, whose folder holds validation.json."""
 
@@ -19,6 +28,11 @@ class SweptValidation(Sweep):
         super().__init__(path)
         self.found = read_validation(self.path)
         self.lost = []  # `cosched validate` has left them out.
+
+    def marks(self):
+        simulated, names = simulated_marks(self.found), [point["name"] for point in self.manifest["points"]]
+        of_points = [(point.run, names.index(str(point.run.path.relative_to(self.path)))) for point in self.points]
+        return [marks for run, index in of_points for marks in marks_of(run, index, simulated)]
 
     def services(self):
         """(values of the point, row) of every service in every cell of which both worlds answered requests."""
@@ -35,8 +49,11 @@ class Validation:
         self.lost = []  # `cosched validate` has left them out.
         self.cores_here = len(parse_cpus(self.run.manifest["host"]["cpus"]))
 
-    def marked(self):
-        return sum(bool(cell.marks) for cell in self.run.cells), len(self.run.cells)
+    def marks(self):
+        return marks_of(self.run, 0, simulated_marks(self.found))
+
+    def failed(self):
+        return failed_in(self.run.path)
 
 
 def estimate(found, factor=1.0):

@@ -77,12 +77,12 @@ class Verdicts(unittest.TestCase):
 
     def test_the_table_tells_the_level(self):
         claim = {"name": "x", "claim": "x", "published": 1, "holds_if": {"to": 3}}
-        text = claims.table("t", [claims.evaluate(claim, {"x": lambda: estimate(1.5, 2.5)}, 2)], (0, 1))
+        text = claims.table("t", [claims.evaluate(claim, {"x": lambda: estimate(1.5, 2.5)}, 2)])
         self.assertIn("2.000 [1.500 2.500] 96.8 %", text)
 
     def test_a_direction_that_holds_is_no_size_that_agrees(self):
         claim = {"name": "x", "claim": "x", "published": 21, "holds_if": {"from": 0}, "checks": "direction only"}
-        text = claims.table("t", [claims.evaluate(claim, {"x": lambda: estimate(10, 12)}, 2)], (0, 1))
+        text = claims.table("t", [claims.evaluate(claim, {"x": lambda: estimate(10, 12)}, 2)])
         self.assertIn("holds (direction only)", text)
 
     def test_a_failed_claim_tells_its_known_reason(self):

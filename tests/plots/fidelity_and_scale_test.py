@@ -26,7 +26,7 @@ def validation(error=0.03, tau=0.9, traces=6, measured_tau=0.8):
                "mean_regret": 0.02, "measured_tau": measured_tau, "pairs": 10, "told_apart": 8, "ordered_alike": 7}
     values = {"makespan": 10, "turnaround": 3}
     return {"cells": [{"run": 0, "policy": "strict", "elasticity": "malleable", "trial": trial, "comparable": True,
-                       "measured": values, "simulated": values} for trial in (1, 2)],
+                       "measured": values, "simulated": values, "measured_marks": [], "simulated_marks": []} for trial in (1, 2)],
             "absolute_error": {name: estimate(error, 0.01, traces) for name in ("makespan", "throughput", "turnaround")},
             "by_makespan": ranking, "by_turnaround": ranking, "services": None}
 
@@ -193,6 +193,17 @@ class FidelityAndScale(unittest.TestCase):
         self.assertEqual(set(verdicts.values()), {"holds"})
         self.assertIn("the hardware tells 8 of 10 pairs of policies apart, 7 of them", self.printed)
         self.assertIn("7 of 8 pairs that it tells apart, of 10; of equal policies 0.3 would be by chance", " ".join(self.printed.split()))
+
+    def test_marks_of_the_simulation_are_told_too(self):
+        self.copy()
+        found = validation()
+        found["cells"][0]["simulated_marks"] = ["rests on extrapolation: x"]
+        (self.folder / "validation.json").write_text(json.dumps(found))
+        self.judged("fig_fidelity")
+        written = json.loads((self.folder / "plots" / "fig_fidelity.claims.json").read_text())
+        self.assertEqual(written["cells"]["marks"], [{"mark": "simulated: rests on extrapolation: x", "cells": 1}])
+        self.assertIn("\n".join(written["notes"]), self.printed)
+        self.assertTrue(written["notes"])
 
     def test_a_good_simulator_of_services_holds(self):
         self.assertEqual(self.of_the_simulator(self.judged_services(validated_services())), {"holds"})

@@ -300,7 +300,10 @@ class Contention(FigureCase):
         result = self.run_script("fig_contention")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertRegex(result.stdout, rf"LEFT OUT: {point}/\S+/1 lost 1 of ")
-        rows = json.loads((self.run_folder / "plots" / "fig_contention.claims.json").read_text())["claims"]
+        written = json.loads((self.run_folder / "plots" / "fig_contention.claims.json").read_text())
+        [lost] = written["cells"]["lost"]
+        self.assertRegex(lost, rf"^{point}/\S+/1 lost 1 of \d+ jobs$")
+        rows = written["claims"]
         self.assertEqual({row["trials"] for row in rows if row["trials"]}, {TRIALS - 1})
 
     def test_where_every_trial_lost_jobs_there_is_no_verdict(self):

@@ -14,8 +14,8 @@ import pandas as pd
 
 PLOTS = Path(__file__).resolve().parent.parent.parent / "plots"
 sys.path.insert(0, str(PLOTS))
-import claims  # noqa: E402
-import cores_over_time  # noqa: E402  (the path must be set first)
+import cell_doubts  # noqa: E402  (the path must be set first)
+import cores_over_time  # noqa: E402
 import forked  # noqa: E402
 import gains  # noqa: E402
 import gantt  # noqa: E402
@@ -258,7 +258,22 @@ class PlotsTest(unittest.TestCase):
         self.assertEqual(set(gains.gains(run, "static-partition", gains.TURNAROUND, over="rigid")), {2})
         self.assertNotIn(("static-partition", "rigid", 1), [(cell.policy, cell.elasticity, cell.trial) for cell in sweep.cells()])
         self.assertEqual(sweep.lost, ["static-partition/rigid/1 lost 1 of 6 jobs"])
-        self.assertIn("LEFT OUT: static-partition/rigid/1 lost", claims.table("t", [], (0, 1), sweep.lost))
+        self.assertIn("  * LEFT OUT: static-partition/rigid/1 lost 1 of 6 jobs", cell_doubts.lines(cell_doubts.found(sweep)))
+
+    def test_marks_are_told_as_they_are_and_failed_cells_with_their_reason(self):
+        def change(cell, **members):
+            file = self.run / cell / "cell.json"
+            file.write_text(json.dumps({**json.loads(file.read_text()), **members}))
+        change("strict/rigid/1", marks=["a request was sent 10 ms late", "rests on extrapolation: more cores than the 4 measured"])
+        change("strict/rigid/2", marks=["a request was sent 9.5 ms late"])
+        change("strict/malleable/1", status="failed", reason="the policy broke its contract")
+        found = cell_doubts.found(load.Sweep(self.run))
+        self.assertEqual(found["marks"], [{"mark": "a request was sent 9.5 to 10 ms late", "cells": 2},
+                                          {"mark": "rests on extrapolation: more cores than the 4 measured", "cells": 1}])
+        self.assertEqual((found["marked"], found["failed"]), (2, ["strict/malleable/1: the policy broke its contract"]))
+        self.assertEqual(cell_doubts.lines(found), [
+            f"  * 2 of {found['all']} cells are marked:", "    - 2: a request was sent 9.5 to 10 ms late",
+            "    - 1: rests on extrapolation: more cores than the 4 measured", "  * FAILED: strict/malleable/1: the policy broke its contract"])
 
     def test_marked_trials_have_dots_of_their_own(self):
         cell = self.run / "strict" / "rigid" / "2" / "cell.json"
