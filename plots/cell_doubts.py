@@ -1,4 +1,4 @@
-"""What forbids to take the cells behind a figure's claims like any others: their marks, and what failed or lost jobs, on which no claim rests."""
+"""What forbids to take the cells behind a figure's claims like any others: their marks; what failed or lost jobs, which is in no claim."""
 import re
 import textwrap
 
@@ -14,7 +14,7 @@ def found(sweep):
 
 
 def counted(marks):
-    """{"mark", "cells"} of each, the most frequent first. Those that differ by nothing but numbers are one: each cell is late by its own time."""
+    """{"mark", "cells"} of each, the most frequent first. Those that differ by numbers alone are one: each cell is late by its own time."""
     kinds = {}
     for cell, texts in enumerate(marks):
         for text in texts:
@@ -37,7 +37,8 @@ def named(texts):
 
 def lines(cells):
     """Of found(), for the terminal: none where there is nothing to say."""
-    said = [("  * ", f"{cells['marked']} of {cells['all']} cells {'is' if cells['marked'] == 1 else 'are'} marked:")] * (cells["marked"] > 0)
+    are = "is" if cells["marked"] == 1 else "are"
+    said = [("  * ", f"{cells['marked']} of {cells['all']} cells {are} marked:")] * (cells["marked"] > 0)
     said += [("    - ", f"{row['cells']}: {row['mark']}") for row in cells["marks"]]
     said += [("  * ", f"{word}: {named(texts)}") for word, texts in (("FAILED", cells["failed"]), ("LEFT OUT", cells["lost"])) if texts]
     return [line for first, text in said for line in textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=" " * len(first))]

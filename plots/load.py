@@ -192,7 +192,8 @@ class Sweep:
 
 def failed_in(run):
     """The cells of a run, or of a sweep's point, that are whole and not "done", each with why."""
-    cells = [(file.parent.relative_to(run), json.loads(file.read_text())) for file in sorted(run.glob("*/*/*/cell.json")) if file.parent.name.isdigit()]
+    files = [file for file in sorted(run.glob("*/*/*/cell.json")) if file.parent.name.isdigit()]
+    cells = [(file.parent.relative_to(run), json.loads(file.read_text())) for file in files]
     return [f"{name}: {info['reason']}" for name, info in cells if info["status"] != "done"]
 
 

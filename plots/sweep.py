@@ -139,7 +139,8 @@ def finish(figure, sweep, policies, elasticities):
                                   label=f"interval of the median, {claims.level_text(claims.median(range(trials)))}"))
     style.legend_below(figure, handles, min(len(handles), 4))
     marks = sweep.marks()
-    doubts = [f"{sum(map(bool, marks))} of {len(marks)} cells are marked"] * any(marks) + [f"{len(sweep.lost)} cells lost jobs and are left out"] * bool(sweep.lost)
+    doubts = [f"{sum(map(bool, marks))} of {len(marks)} cells are marked"] * any(marks)
+    doubts += [f"{len(sweep.lost)} cells lost jobs and are left out"] * bool(sweep.lost)
     figure.suptitle("\n".join([f"{sweep.points[0].run.title}: median of {trials} trial{'s' * (trials != 1)}", *doubts]))
 
 

@@ -14,7 +14,8 @@ def read_validation(path):
 
 def simulated_marks(found):
     """Of the simulation of each cell: the claims are of both worlds."""
-    return {(row["run"], row["policy"], row["elasticity"], row["trial"]): [f"simulated: {mark}" for mark in row["simulated_marks"]] for row in found["cells"]}
+    return {(row["run"], row["policy"], row["elasticity"], row["trial"]): [f"simulated: {mark}" for mark in row["simulated_marks"]]
+            for row in found["cells"]}
 
 
 def marks_of(run, index, simulated):

@@ -33,6 +33,8 @@
 #include "experiments/os/interrupt.h"
 #include "experiments/records/output_file.h"
 #include "experiments/report/appendix.h"
+#include "experiments/report/claim_counts.h"
+#include "experiments/report/reproduction_words.h"
 
 namespace cosched {
 namespace {
@@ -120,14 +122,9 @@ class Reproducer {
       }
       exit_code = std::max(exit_code, code);
     }
-    const VerdictCounts counts = CountVerdicts(figures_);
-    fmt::print(
-        "{} claims: {} hold ({} of them checked for direction only), {} do not hold, {} are not "
-        "supported here{}\npage: {}\n",
-        counts.all, counts.hold, counts.direction_only, counts.fail, counts.not_here,
-        counts.not_judged > 0 ? fmt::format(", {} were not judged", counts.not_judged) : "",
-        reproduction_.page().string());
-    return counts.fail > 0 ? std::max(kFailed, exit_code) : exit_code;
+    fmt::print("{}page: {}\n", ClaimCountsText(figures_), reproduction_.page().string());
+    const bool all_hold = CountClaims(figures_, ClaimsOf::kAll).fail == 0;
+    return all_hold ? exit_code : std::max(kFailed, exit_code);
   }
 
   Json Document() const { return reproduction_.Json(figures_); }
@@ -226,8 +223,10 @@ class Reproducer {
     if (Interrupted()) return kInterrupted;  // Its numbers are whole; --resume draws them.
     std::ifstream stream(plots / (name + ".claims.json"));
     Json judged = Json::parse(stream, nullptr, /*allow_exceptions=*/false);
-    const bool is_judged = judged.is_object() && judged.contains("claims");
-    if (is_judged) (*figure)["claims"] = std::move(judged["claims"]);
+    const bool is_judged = judged.is_object() && judged.contains("notes");  // The last of them.
+    if (is_judged)
+      for (const char* told : {"claims", "cells", "notes"})
+        (*figure)[told] = std::move(judged[told]);
     std::error_code ignored;
     const fs::path picture = plots / (name + ".png");
     if (fs::exists(picture, ignored)) (*figure)["picture"] = picture.string();
@@ -250,6 +249,18 @@ class Reproducer {
   Json figures_ = Json::array();
 };
 
+// What became of a figure that ran; of one whose experiment has changed since only where and when
+// that was: it is planned anew.
+void TellBefore(const Json& before, Json* figure) {
+  if (before["hash"] != (*figure)["hash"]) {
+    (*figure)["took"] = before["took"];
+    return;
+  }
+  if ((*figure)["status"] == kNotSupported) (*figure)["lacks"].push_back((*figure)["why"]);
+  for (const char* told : {"status", "why", "took", "cells", "notes", "claims"})
+    (*figure)[told] = before[told];
+}
+
 // The figures of one mode, with what is known of them.
 Json Known(const std::vector<std::string>& names, bool quick, const Topology& topology,
            const Reproduction& reproduction) {
@@ -258,8 +269,7 @@ Json Known(const std::vector<std::string>& names, bool quick, const Topology& to
     const FigurePlan plan = PlanFigure(name, quick, topology);
     Json figure = reproduction.Planned(plan, quick);
     const Json* before = reproduction.Find(name, quick);
-    if (before != nullptr && (*before)["status"] == kFigureWhole && (*before)["hash"] == plan.hash)
-      figure["claims"] = (*before)["claims"];
+    if (before != nullptr && !(*before)["took"].is_null()) TellBefore(*before, &figure);
     figures.push_back(std::move(figure));
   }
   return reproduction.Json(figures);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "experiments/analysis/table_text.h"
-#include "experiments/cli/reproduction.h"
+#include "experiments/report/reproduction_words.h"
 
 namespace cosched {
 namespace {

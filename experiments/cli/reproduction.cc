@@ -17,7 +17,9 @@
 #include "experiments/launch/run_conditions.h"
 #include "experiments/os/interrupt.h"
 #include "experiments/records/output_file.h"
+#include "experiments/report/claim_counts.h"
 #include "experiments/report/page.h"
+#include "experiments/report/reproduction_words.h"
 
 namespace cosched {
 namespace {
@@ -149,6 +151,16 @@ void Insert(Data figure, Data* figures) {
   });
 }
 
+Data CountsData(const Data& figures, ClaimsOf of) {
+  const ClaimCounts counts = CountClaims(figures, of);
+  return {{"all", counts.all},
+          {"hold", counts.hold},
+          {"direction_only", counts.direction_only},
+          {"do_not_hold", counts.fail},
+          {"not_supported_here", counts.not_here},
+          {"not_judged", counts.not_judged}};
+}
+
 fs::path FileIn(const fs::path& folder) { return folder / "reproduce.json"; }
 
 // Those that are kept in the folder. Throws InputError if the file is of another format.
@@ -161,8 +173,12 @@ Data ReadKept(const fs::path& folder) {
       kept.value("version", 0) != kReproduceVersion)
     RefuseOption("--out", fmt::format("{} is not of this cosched", file.string()),
                  fmt::format("a folder without it, or with one of version {}", kReproduceVersion));
-  for (Data& figure : kept["figures"])
+  for (Data& figure : kept["figures"]) {
     ChangePaths(&figure, [&](const std::string& path) { return FromFile(path, folder); });
+    // Files of before these were told; what is drawn anew has them.
+    figure.emplace("cells", nullptr);
+    figure.emplace("notes", Data::array());
+  }
   return kept["figures"];
 }
 
@@ -194,6 +210,8 @@ Data Reproduction::Planned(const FigurePlan& plan, bool quick) const {
           {"plan", PlanOf(plan, here, FindIn(times, plan.name, quick), machine)},
           {"took", nullptr},
           {"picture", nullptr},
+          {"cells", nullptr},
+          {"notes", Data::array()},
           {"claims", Unjudged(plan.claims, plan.why_not)}};
 }
 
@@ -230,7 +248,9 @@ void Reproduction::Save() {
 
 Data Reproduction::Json(const Data& figures) const {
   const BuildInfo& build = GetBuildInfo();
-  const VerdictCounts counts = CountVerdicts(figures);
+  Data claims = CountsData(figures, ClaimsOf::kAll);
+  claims["of_publications"] = CountsData(figures, ClaimsOf::kPublications);
+  claims["own_targets"] = CountsData(figures, ClaimsOf::kOwnTargets);
   return {{"schema", kReproduceSchema},
           {"version", kReproduceVersion},
           {"command", CommandLine()},
@@ -240,31 +260,8 @@ Data Reproduction::Json(const Data& figures) const {
             {"git_commit", build.git_commit},
             {"compiler", build.compiler},
             {"build_type", build.build_type}}},
-          {"claims",
-           {{"all", counts.all},
-            {"hold", counts.hold},
-            {"direction_only", counts.direction_only},
-            {"do_not_hold", counts.fail},
-            {"not_supported_here", counts.not_here},
-            {"not_judged", counts.not_judged}}},
+          {"claims", std::move(claims)},
           {"figures", figures}};
-}
-
-VerdictCounts CountVerdicts(const Data& figures) {
-  VerdictCounts counts;
-  for (const Data& figure : figures) {
-    for (const Data& claim : figure["claims"]) {
-      const std::string verdict = claim["verdict"].is_null() ? "" : claim["verdict"];
-      const bool holds = verdict == "holds";
-      ++counts.all;
-      counts.hold += holds;
-      counts.direction_only += holds && claim["checks"] != "";
-      counts.fail += verdict == "does not hold";
-      counts.not_here += verdict == kNotSupported;
-      counts.not_judged += verdict.empty();
-    }
-  }
-  return counts;
 }
 
 }  // namespace cosched

@@ -19,18 +19,6 @@ namespace cosched {
 inline constexpr const char* kReproduceSchema = "cosched-reproduce";
 inline constexpr int kReproduceVersion = 1;
 
-// "status" of a figure.
-inline constexpr const char* kFigurePlanned = "planned";
-inline constexpr const char* kFigureWhole = "whole";  // It ran, was drawn and judged.
-inline constexpr const char* kFigureFailed = "failed";
-inline constexpr const char* kFigureInterrupted = "interrupted";
-inline constexpr const char* kNotSupported = "not supported here";  // Also a claim's verdict.
-
-// "seconds_from" of a plan.
-inline constexpr const char* kTimeFromHere = "as it took here";
-inline constexpr const char* kTimeFromArrivals = "at least, by its arrivals";
-inline constexpr const char* kTimeNotKnown = "not known";  // Anything else names a machine.
-
 class Reproduction {
  public:
   // Reads what is there. Throws InputError (key --out) if it can't be read.
@@ -59,11 +47,5 @@ class Reproduction {
   nlohmann::ordered_json figures_ = nlohmann::ordered_json::array();
   nlohmann::ordered_json reference_;  // times.json.
 };
-
-// Of claims, by verdict. not_judged: of figures that have not run, or failed.
-struct VerdictCounts {
-  int all = 0, hold = 0, direction_only = 0, fail = 0, not_here = 0, not_judged = 0;
-};
-VerdictCounts CountVerdicts(const nlohmann::ordered_json& figures);
 
 }  // namespace cosched

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string_view>
 
 #include "experiments/analysis/table_text.h"
+#include "experiments/report/claim_counts.h"
+#include "experiments/report/reproduction_words.h"
 
 namespace cosched {
 namespace {
@@ -33,9 +36,9 @@ std::string ConditionText(const Json& limits, const std::string& unit) {
   return limits.contains("from") ? "at least " + limit("from") : "at most " + limit("to");
 }
 
-// What was found where the figure ran whole.
+// What was found; of a figure that has not run, or failed, nothing.
 std::string FoundText(const Json& claim, const std::string& unit) {
-  if (claim["verdict"].is_null()) return "not run";
+  if (claim["verdict"].is_null()) return "not judged";
   std::string text = claim["verdict"];
   if (claim["ours"].is_null()) return text;
   text += ": " + RoundedText(claim["ours"].get<double>()) + unit;
@@ -45,12 +48,65 @@ std::string FoundText(const Json& claim, const std::string& unit) {
                             RoundedText(claim["high"].get<double>()), LevelPercent(level));
 }
 
+// On which machine, by which commit and when it ran.
+std::string RanText(const Json& took) {
+  const std::string finished =
+      took["finished"].is_null() ? "was not finished" : "to " + took["finished"].get<std::string>();
+  return fmt::format("{}, {}, commit {}, {} {}", took["cpu"].get<std::string>(),
+                     Counted(took["cores"].get<int64_t>(), "core"),
+                     took["commit"].get<std::string>(), took["started"].get<std::string>(),
+                     finished);
+}
+
+// What became of it, and where the values come from.
+std::string StatusText(const Json& figure) {
+  const std::string status = figure["status"], why = figure["why"];
+  const Json& took = figure["took"];
+  if (status == kNotSupported)
+    return fmt::format("* where this was written it can't run: {}\n", why);
+  std::string text;
+  if (status == kFigureWhole) {
+    text = "* found on: ";
+  } else if (status != kFigurePlanned) {
+    text = fmt::format("* **{}**{}{}{}", status, why.empty() ? "" : ": ", why,
+                       took.is_null() ? "" : "; on: ");
+  } else {
+    text = took.is_null() ? "* not run" : "* not run since its settings changed; before that on: ";
+  }
+  return text + (took.is_null() ? "" : RanText(took)) + "\n";
+}
+
+std::string NamedText(const Json& texts) {
+  constexpr size_t kMostNamed = 6;
+  std::string named;
+  for (size_t i = 0; i < std::min(texts.size(), kMostNamed); ++i)
+    named += (i > 0 ? "; " : "") + texts[i].get<std::string>();
+  return texts.size() > kMostNamed
+             ? fmt::format("{}; and {} more", named, texts.size() - kMostNamed)
+             : named;
+}
+
+// What forbids to take the cells that its claims rest on like any others.
+std::string CellsText(const Json& cells) {
+  if (cells.is_null()) return "";
+  std::string text;
+  if (cells["marked"].get<int>() > 0)
+    text += fmt::format("* marked cells: {} of {}\n", cells["marked"].get<int>(),
+                        cells["all"].get<int>());
+  for (const Json& mark : cells["marks"])
+    text += fmt::format("  * {}: {}\n", mark["cells"].get<int>(), mark["mark"].get<std::string>());
+  if (!cells["failed"].empty())
+    text += fmt::format("* failed cells, in no claim: {}\n", NamedText(cells["failed"]));
+  if (!cells["lost"].empty())
+    text += fmt::format("* left out of every claim: {}\n", NamedText(cells["lost"]));
+  return text;
+}
+
 std::string MinutesText(const Json& plan) {
   if (plan["seconds"].is_null()) return "time not known";
   const std::string from = plan["seconds_from"];
   const std::string minutes = fmt::format("{:.1f} minutes", plan["seconds"].get<double>() / 60);
-  return from.starts_with("at least") ? "at least " + minutes
-                                      : fmt::format("{} ({})", minutes, from);
+  return from == kTimeFromArrivals ? "at least " + minutes : fmt::format("{} ({})", minutes, from);
 }
 
 std::string DiskText(const Json& plan) {
@@ -63,6 +119,30 @@ std::string CommandText(const Json& figure) {
                      MinutesText(figure["plan"]), DiskText(figure["plan"]));
 }
 
+std::string ClaimsText(const Json& claims) {
+  std::string text = "| claim | published | expected | found | why |\n|---|---|---|---|---|\n";
+  for (const Json& claim : claims) {
+    const std::string unit = claim["unit"].get<std::string>();
+    const std::string checks = claim["checks"].get<std::string>();
+    const std::string row[] = {
+        claim["claim"].get<std::string>(),
+        IsOwnTarget(claim) ? "own target" : ValueText(claim["published"], unit),
+        ConditionText(claim["holds_if"], unit) + (checks.empty() ? "" : ", " + checks),
+        FoundText(claim, unit), claim["reason"].get<std::string>()};
+    for (const std::string& cell : row) text += "| " + Escaped(cell) + " ";
+    text += "|\n";
+  }
+  return text;
+}
+
+// As its script prints them, in columns.
+std::string NotesText(const Json& notes) {
+  if (notes.empty()) return "";
+  std::string text = "\n```\n";
+  for (const Json& line : notes) text += line.get<std::string>() + "\n";
+  return text + "```\n";
+}
+
 std::string FigureText(const Json& whole, const Json* quick) {
   std::string text =
       fmt::format("### {}\n\n{}. Source: {}.\n\n", whole["name"].get<std::string>(),
@@ -70,22 +150,11 @@ std::string FigureText(const Json& whole, const Json* quick) {
   text += CommandText(whole);
   if (quick != nullptr) text += CommandText(*quick);
   text += fmt::format("* cores: {}\n", whole["plan"]["cores"].get<int>());
-  if (whole["status"] == "not supported here")
-    text +=
-        fmt::format("* where this was written it can't run: {}\n", whole["why"].get<std::string>());
+  text += StatusText(whole);
   for (const Json& lack : whole["lacks"])
     text += fmt::format("* where this was written: {}\n", lack.get<std::string>());
-  text += "\n| claim | published | expected | found |\n|---|---|---|---|\n";
-  for (const Json& claim : whole["claims"]) {
-    const std::string unit = claim["unit"].get<std::string>();
-    const std::string checks = claim["checks"].get<std::string>();
-    const std::string row[] = {
-        Escaped(claim["claim"].get<std::string>()), Escaped(ValueText(claim["published"], unit)),
-        ConditionText(claim["holds_if"], unit) + (checks.empty() ? "" : ", " + checks),
-        Escaped(FoundText(claim, unit))};
-    text += fmt::format("| {} | {} | {} | {} |\n", row[0], row[1], row[2], row[3]);
-  }
-  return text + "\n";
+  return text + CellsText(whole["cells"]) + "\n" + ClaimsText(whole["claims"]) +
+         NotesText(whole["notes"]) + "\n";
 }
 
 constexpr std::string_view kIntroduction =
@@ -126,7 +195,8 @@ build/cosched reproduce                    # every figure, whole; after an inter
 
 A table of claims for each figure on the terminal, `results/reproduce.html` with all of them and the pictures, and the same as data in
 `results/reproduce.json`. Below, a claim's *expected* is the limits within which the whole interval of our value must lie; exit code 1
-says that a claim does not hold or that a figure failed. Times are of the machine that they name.
+says that a claim does not hold or that a figure failed. A claim of which nothing is published is a target of our own. Each figure
+says where, by which commit and when its values were found; a cell that is *marked* may mislead, and its mark says why.
 )";
 
 }  // namespace
@@ -135,11 +205,12 @@ std::string ArtifactAppendix(const Json& whole, const Json& quick) {
   const Json& machine = whole["machine"];
   std::string text(kIntroduction);
   text += fmt::format(
-      "\nWritten by `{}` at commit {}, on {} with {} cores, whose are the values that were "
-      "found.\n\n"
-      "## Figures and claims\n\n",
+      "\nWritten by `{}` at commit {}, on {} with {}.\n\n## Figures and claims\n\n",
       whole["command"].get<std::string>(), whole["build"]["git_commit"].get<std::string>(),
-      machine["cpu"].get<std::string>(), machine["cores"].get<int>());
+      machine["cpu"].get<std::string>(), Counted(machine["cores"].get<int64_t>(), "core"));
+  std::istringstream counts(ClaimCountsText(whole["figures"]));
+  for (std::string line; std::getline(counts, line);) text += fmt::format("* {}\n", line);
+  text += "\n";
   for (const Json& figure : whole["figures"]) {
     const auto same = std::ranges::find_if(
         quick["figures"], [&](const Json& other) { return other["name"] == figure["name"]; });

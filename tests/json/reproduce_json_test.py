@@ -6,7 +6,7 @@ from pathlib import Path
 from json_test_case import ROOT, JsonTestCase, check, main
 
 FIGURES = sorted(path.stem for path in (ROOT / "experiments/figures").glob("*.toml"))
-SIMULATED = ["fig_control", "fig_partial_grants"]
+SIMULATED = ["fig_control", "fig_pipeline_scaleout"]
 
 
 class ReproduceJsonTest(JsonTestCase):
@@ -42,7 +42,19 @@ class ReproduceJsonTest(JsonTestCase):
         verdicts = [claim["verdict"] for figure in found["figures"] for claim in figure["claims"]]
         self.assertEqual(found["claims"]["all"], len(verdicts))
         self.assertEqual(found["claims"]["hold"], verdicts.count("holds"))
-        self.assertIn(f"{len(verdicts)} claims: {verdicts.count('holds')} hold", said)
+        self.claims_of_publications_are_counted_apart(found, said)
+        self.assertTrue(all(figure["cells"]["all"] > 0 for figure in found["figures"]))
+
+    def claims_of_publications_are_counted_apart(self, found, said):
+        claims = [claim for figure in found["figures"] for claim in figure["claims"]]
+        for name, what, own in (("of_publications", "claims of publications", False),
+                                ("own_targets", "our own targets, of which nothing is published", True)):
+            verdicts = [claim["verdict"] for claim in claims if (claim["published"] == "-") == own]
+            counted = found["claims"][name]
+            self.assertEqual((counted["all"], counted["hold"], counted["do_not_hold"], counted["not_supported_here"]),
+                             (len(verdicts), *map(verdicts.count, ("holds", "does not hold", "not supported here"))))
+            self.assertGreater(len(verdicts), 0)
+            self.assertIn(f"{what}: {verdicts.count('holds')} of {len(verdicts)} hold", said)
 
     def test_a_time_that_was_measured_here_is_what_the_next_plan_says(self):
         took = self.data("control", "--quick")[0]["figures"][0]["took"]

@@ -273,7 +273,8 @@ class PlotsTest(unittest.TestCase):
         self.assertEqual((found["marked"], found["failed"]), (2, ["strict/malleable/1: the policy broke its contract"]))
         self.assertEqual(cell_doubts.lines(found), [
             f"  * 2 of {found['all']} cells are marked:", "    - 2: a request was sent 9.5 to 10 ms late",
-            "    - 1: rests on extrapolation: more cores than the 4 measured", "  * FAILED: strict/malleable/1: the policy broke its contract"])
+            "    - 1: rests on extrapolation: more cores than the 4 measured",
+            "  * FAILED: strict/malleable/1: the policy broke its contract"])
 
     def test_marked_trials_have_dots_of_their_own(self):
         cell = self.run / "strict" / "rigid" / "2" / "cell.json"

@@ -7,6 +7,7 @@ Which verdicts come out is this machine's affair; that every claim gets one is o
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -69,8 +70,9 @@ class RealTenants(ReproduceCase):
         self.assertEqual(result.returncode, 1 if "does not hold" in verdicts else 0, result.stdout + result.stderr)
         for row in rows:
             self.assertIn(row["claim"].split(",")[0], result.stdout)
-        self.assertIn(f"{len(rows)} claims: {verdicts.count('holds')} hold", result.stdout)
-        self.assertIn("of them checked for direction only)", result.stdout)
+        for what, own in (("claims of publications", False), ("our own targets, of which nothing is published", True)):
+            some = [row["verdict"] for row in rows if (row["published"] == "-") == own]
+            self.assertEqual(f"{what}: {some.count('holds')} of {len(some)} hold" in result.stdout, len(some) > 0, result.stdout)
         self.assertGreater((run / "plots" / "fig_grow.png").stat().st_size, 10_000)
         checked = subprocess.run([sys.executable, CHECKER, run], capture_output=True, text=True, check=False)
         self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
@@ -171,6 +173,57 @@ class Reproduce(ReproduceCase):
         for command in ("--dry-run", "--quick", "--resume"):
             self.assertIn(f"build/cosched reproduce {command}", text)
         self.assertIn("as it took here", text)
+
+    def appendix(self, change=lambda figure: None):
+        """Of fig_control as it is kept after change(figure): the part about it."""
+        file = self.out / "reproduce.json"
+        kept = json.loads(file.read_text())
+        for figure in kept["figures"]:
+            change(figure)
+        file.write_text(json.dumps(kept))
+        self.assertEqual(self.cosched("reproduce", "control", "--appendix", "--out", self.out).returncode, 0)
+        return (self.out / "appendix.md").read_text().split("### fig_control\n")[1]
+
+    def test_the_appendix_tells_why_and_where_what_was_found(self):
+        self.cosched("reproduce", "control", "--out", self.out)
+        kept = self.kept()["fig_control"]
+        took, claim = kept["took"], kept["claims"][0]
+        ran = f"{took['cpu']}, {took['cores']} cores, commit another, {took['started']} to {took['finished']}"
+
+        def mark(figure):
+            figure["took"]["commit"] = "another"
+            figure["claims"][0].update(verdict="does not hold", reason="the interval | lies elsewhere", published="-")
+            figure["cells"].update(marked=2, marks=[{"mark": "late", "cells": 2}], failed=["a/b/1: it broke"],
+                                   lost=[f"a/b/{n} lost 1 of 2 jobs" for n in range(8)])
+            figure["notes"] = ["what its script tells"]
+        text = self.appendix(mark)
+        self.assertIn(f"\n* found on: {ran}\n", text)
+        self.assertRegex(text, rf"\| {re.escape(claim['claim'])} \| own target \| .* "
+                               r"\| does not hold: .* \| the interval \\\| lies elsewhere \|\n")
+        self.assertIn(f"* marked cells: 2 of {kept['cells']['all']}\n  * 2: late\n* failed cells, in no claim: a/b/1: it broke\n"
+                      "* left out of every claim: ", text)
+        self.assertIn("a/b/5 lost 1 of 2 jobs; and 2 more\n", text)
+        self.assertIn("```\nwhat its script tells\n```", text)
+        self.assertNotIn("whose are the values", (self.out / "appendix.md").read_text())
+
+        text = self.appendix(lambda figure: figure.update(status="failed", why="2 of 80 cells failed"))
+        self.assertIn(f"\n* **failed**: 2 of 80 cells failed; on: {ran}\n", text)
+        text = self.appendix(lambda figure: figure.update(hash="0" * 16))
+        self.assertIn(f"\n* not run since its settings changed; before that on: {ran}\n", text)
+        self.assertNotIn("lies elsewhere", text)
+
+    def test_what_an_earlier_cosched_kept_is_read(self):
+        self.cosched("reproduce", "control", "--quick", "--out", self.out)
+        file = self.out / "reproduce.json"
+        kept = json.loads(file.read_text())
+        for figure in kept["figures"]:
+            del figure["cells"], figure["notes"]
+        file.write_text(json.dumps(kept))
+        self.cosched("reproduce", "partial_grants", "--quick", "--out", self.out)
+        after = self.kept()
+        self.assertEqual((after["fig_control"]["cells"], after["fig_control"]["notes"]), (None, []))
+        self.assertEqual(after["fig_partial_grants"]["cells"]["marked"], 0)
+        self.assertGreater(after["fig_partial_grants"]["cells"]["all"], 0)
 
 
 if __name__ == "__main__":

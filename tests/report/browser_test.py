@@ -354,13 +354,15 @@ class BrowserTest(unittest.TestCase):
         self.open("even", self.cosched.run("served.toml"))
         change_page(self.folder / "even.html", self.folder / "equal.html", self.with_equal_medians)
         self.show("equal")
-        self.assertRegex(self.texts(".answer")[0], r"recognizer, malleable: (one-core|copy) has the fewest windows above its objective, 0 \[0 0\] of \d+; "
-                         r"by the mean of its trials, as four-cores has the same median; the same in every trial as (one-core|copy); not apart from four-cores\.")
+        self.assertRegex(self.texts(".answer")[0], r"recognizer, malleable: (one-core|copy) has the fewest windows above its objective, "
+                         r"0 \[0 0\] of \d+; by the mean of its trials, as four-cores has the same median; "
+                         r"the same in every trial as (one-core|copy); not apart from four-cores\.")
         (self.folder / "served.toml").write_text(SERVED + "[sweep]\nservices.window_s = [1, 2]\n")
         self.open("evens", self.cosched.run("served.toml"))
         change_page(self.folder / "evens.html", self.folder / "equals.html", self.with_equal_medians)
         text = self.show("equals")
-        self.assertRegex(self.texts(".answer")[0], r"best recognizer: windows above the objective \(median\): .*; apart from all others at 0\.")
+        self.assertRegex(self.texts(".answer")[0],
+                         r"best recognizer: windows above the objective \(median\): .*; apart from all others at 0\.")
         rows = self.texts("#sweep ~ .scroll tbody tr")[:2]
         for row in rows:
             self.assertRegex(row, r"^\d (one-core, copy|copy, one-core) 0 \[0 0\] of \d+ no: not apart from four-cores ")

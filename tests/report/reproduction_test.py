@@ -13,7 +13,7 @@ from pathlib import Path
 import browser_test
 
 ROOT = Path(__file__).resolve().parents[2]
-FIGURES = ["fig_control", "fig_partial_grants"]  # Simulated ones, which take seconds.
+FIGURES = ["fig_control", "fig_pipeline_scaleout"]  # Simulated ones, which take seconds.
 COSCHED = None  # Given on the command line.
 
 
@@ -66,14 +66,51 @@ class ReproductionTest(unittest.TestCase):
         def unjudge(data):
             for claim in data["figures"][0]["claims"]:
                 claim["verdict"] = None
+            data["claims"]["of_publications"].update(not_supported_here=4, not_judged=3)
         changed = self.out / "unjudged.html"
         browser_test.change_page(self.page, changed, unjudge)
         self.browser.get(f"file://{changed}")
         self.addCleanup(self.browser.get, f"file://{self.page}")
-        first, *others = json.loads((self.out / "reproduce.json").read_text())["figures"]
-        not_here = sum(claim["verdict"] == "not supported here" for figure in others for claim in figure["claims"])
         answer = self.browser.find_element("class name", "answer").text
-        self.assertIn(f", {not_here} are not supported here, {len(first['claims'])} are not judged yet.", answer)
+        self.assertIn(", 4 are not supported here, 3 are not judged yet.", answer)
+        self.assertIn("not judged yet", self.browser.find_element("css selector", "#claims + .scroll").text)
+
+    def test_claims_of_publications_and_own_targets_are_counted_apart(self):
+        answer = self.browser.find_element("class name", "answer").text
+        claims = [claim for figure in json.loads((self.out / "reproduce.json").read_text())["figures"] for claim in figure["claims"]]
+        for of, own in (("claims of publications", False), ("targets of our own, of which nothing is published,", True)):
+            verdicts = [claim["verdict"] for claim in claims if (claim["published"] == "-") == own]
+            hold, fail = map(verdicts.count, ("holds", "does not hold"))
+            self.assertRegex(answer, rf"Of {len(verdicts)} {of} {hold} hold.* {fail} do not hold, ")
+        texts = [cell.text for cell in self.browser.find_elements("css selector", "#claims + .scroll td:nth-child(3)")]
+        self.assertEqual(texts.count("own target"), sum(claim["published"] == "-" for claim in claims))
+        self.assertNotIn("-", texts)
+
+    def test_marked_failed_and_lost_cells_are_told(self):
+        self.assertNotIn("may mislead", self.text)
+
+        def doubt(data):
+            marks = [{"mark": "late", "cells": 3}, {"mark": "rests on extrapolation", "cells": 1}]
+            data["figures"][0]["cells"] = {"all": 10, "marked": 3, "marks": marks, "failed": ["a/b/1: it broke"],
+                                           "lost": [f"a/b/{n} lost 1 of 2 jobs" for n in range(8)]}
+            data["figures"][0]["notes"] = ["what its script tells"]
+            data["figures"][1]["cells"] = None
+        changed = self.out / "doubtful.html"
+        browser_test.change_page(self.page, changed, doubt)
+        self.browser.get(f"file://{changed}")
+        self.addCleanup(self.browser.get, f"file://{self.page}")
+        self.assertIn("Take it with care: 3 of 10 cells may mislead and are marked, in 1 figure; 1 failed, in 1 figure; "
+                      "8 lost jobs and are left out, in 1 figure.",
+                      self.browser.find_element("class name", "answer").text)
+        doubts = [doubt.text for doubt in self.browser.find_elements("class name", "doubt")]
+        self.assertIn("3 of 10 cells are marked. In 3: late; in 1: rests on extrapolation.", doubts)
+        self.assertIn("FAILED, and in no claim: a/b/1: it broke.", doubts)
+        [lost] = [doubt for doubt in doubts if doubt.startswith("LEFT OUT of every claim: a/b/0 lost 1 of 2 jobs; ")]
+        self.assertTrue(lost.endswith("a/b/5 lost 1 of 2 jobs; and 2 more."))
+        rows = [row.text for row in self.browser.find_elements("css selector", "#figures + .scroll tbody tr")]
+        self.assertIn(" 3 of 10 9 ", rows[0])
+        self.browser.execute_script("for (const details of document.querySelectorAll('details')) details.open = true;")
+        self.assertIn("what its script tells", self.browser.find_element("id", "report").text)
 
     def test_records_are_linked(self):
         links = [link.get_attribute("href") for link in self.browser.find_elements("xpath", "//p[contains(., 'Records:')]/a")]

@@ -1,7 +1,8 @@
 // Claims of published figures with their verdicts, as plots/claims.py gives them.
 
 const claimUnit = (row) => row.unit || "";
-const publishedText = (row) => (typeof row.published === "number" ? `${rounded(row.published)}${claimUnit(row)}` : row.published);
+const isOwnTarget = (row) => row.published === "-";
+const publishedText = (row) => (isOwnTarget(row) ? "own target" : typeof row.published === "number" ? `${rounded(row.published)}${claimUnit(row)}` : row.published);
 // In brackets, with the level; "" where there is none, or none is needed.
 const claimInterval = (row) => (row.level > 0 && row.level < 1 ? `[${rounded(row.low)} ${rounded(row.high)}] ${levelText(row.level)}` : "");
 const oursText = (row) => (row.ours === null ? "-" : el("span", {}, `${rounded(row.ours)}${claimUnit(row)}`, el("span", { class: "interval" }, ` ${claimInterval(row)}`)));
