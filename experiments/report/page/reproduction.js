@@ -26,6 +26,8 @@ function cellsAnswer() {
   const parts = [marked > 0 && `${marked} of ${plural(sum((cells) => cells.all), "cell")} may mislead and ${marked === 1 ? "is" : "are"} marked, in ${among((cells) => cells.marked)}`,
                  failed > 0 && `${failed} failed, in ${among((cells) => cells.failed.length)}`,
                  lost > 0 && `${lost} lost jobs and ${lost === 1 ? "is" : "are"} left out, in ${among((cells) => cells.lost.length)}`].filter(Boolean);
+  const untold = data.figures.filter(({ cells, status }) => !cells && status === "whole").length;
+  if (untold > 0) parts.push(`of ${plural(untold, "figure")} that an earlier cosched judged it is not known which cells are marked`);
   return parts.length === 0 ? null : el("p", { class: "care" }, el("b", {}, "Take it with care: "), `${parts.join("; ")}. The table below says which, each figure why.`);
 }
 
@@ -51,6 +53,7 @@ function figuresTable() {
     { title: "status", kind: "text long", value: (figure) => (figure.status === "planned" ? "not run yet" : figure.status) + (figure.why ? `: ${figure.why}` : "") },
     { title: "hold", value: (figure) => count(figure, "holds"), text: (figure) => String(count(figure, "holds")) },
     { title: "do not hold", value: (figure) => count(figure, "does not hold"), text: (figure) => String(count(figure, "does not hold")) },
+    { title: "not supported", tip: "not supported here: this machine, or these trials, can't decide it", value: (figure) => count(figure, "not supported here"), text: (figure) => String(count(figure, "not supported here")) },
     { title: "not judged", value: (figure) => count(figure, null), text: (figure) => String(count(figure, null)) },
     { title: "of claims", value: (figure) => figure.claims.length, text: (figure) => String(figure.claims.length) },
     { title: "marked cells", value: (figure) => (figure.cells ? figure.cells.marked : null), text: (figure) => (figure.cells ? `${figure.cells.marked} of ${figure.cells.all}` : "-") },
@@ -106,3 +109,5 @@ function page() {
 }
 
 page();
+// Notes are closed until somebody opens them, or prints the page.
+addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((details) => { details.open = true; }));
