@@ -57,7 +57,7 @@ struct ReproduceArguments {
 };
 
 std::vector<std::string> Chosen(const std::vector<std::string>& asked) {
-  const std::vector<std::string> known = FigureNames();
+  std::vector<std::string> known = FigureNames();
   if (asked.empty() || std::ranges::find(asked, kAllFigures) != asked.end()) return known;
   std::vector<std::string> chosen;
   for (const std::string& name : asked) {

@@ -87,8 +87,12 @@ std::string NamedText(const Json& texts) {
 }
 
 // What forbids to take the cells that its claims rest on like any others.
-std::string CellsText(const Json& cells) {
-  if (cells.is_null()) return "";
+std::string CellsText(const Json& figure) {
+  const Json& cells = figure["cells"];
+  if (cells.is_null())
+    return figure["status"] == kFigureWhole
+               ? "* marked cells: not known, an earlier cosched judged this figure\n"
+               : "";
   std::string text;
   if (cells["marked"].get<int>() > 0)
     text += fmt::format("* marked cells: {} of {}\n", cells["marked"].get<int>(),
@@ -153,8 +157,8 @@ std::string FigureText(const Json& whole, const Json* quick) {
   text += StatusText(whole);
   for (const Json& lack : whole["lacks"])
     text += fmt::format("* where this was written: {}\n", lack.get<std::string>());
-  return text + CellsText(whole["cells"]) + "\n" + ClaimsText(whole["claims"]) +
-         NotesText(whole["notes"]) + "\n";
+  return text + CellsText(whole) + "\n" + ClaimsText(whole["claims"]) + NotesText(whole["notes"]) +
+         "\n";
 }
 
 constexpr std::string_view kIntroduction =

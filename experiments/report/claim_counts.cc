@@ -36,7 +36,7 @@ ClaimCounts CountClaims(const Json& figures, ClaimsOf of) {
       const bool holds = claim["verdict"] == kHolds;
       ++counts.all;
       counts.hold += holds;
-      counts.direction_only += holds && claim["checks"] != "";
+      counts.direction_only += holds && !claim["checks"].get<std::string>().empty();
       counts.fail += claim["verdict"] == kDoesNotHold;
       counts.not_here += claim["verdict"] == kNotSupported;
       counts.not_judged += claim["verdict"].is_null();

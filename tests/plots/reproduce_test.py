@@ -206,6 +206,8 @@ class Reproduce(ReproduceCase):
         self.assertIn("```\nwhat its script tells\n```", text)
         self.assertNotIn("whose are the values", (self.out / "appendix.md").read_text())
 
+        text = self.appendix(lambda figure: figure.update(cells=None))
+        self.assertIn("* marked cells: not known, an earlier cosched judged this figure\n", text)
         text = self.appendix(lambda figure: figure.update(status="failed", why="2 of 80 cells failed"))
         self.assertIn(f"\n* **failed**: 2 of 80 cells failed; on: {ran}\n", text)
         text = self.appendix(lambda figure: figure.update(hash="0" * 16))
