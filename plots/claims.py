@@ -6,7 +6,7 @@ that follows from their number alone. A claim holds if the whole interval lies w
 lies outside, and is not supported here if the interval crosses a limit or its level is below 95 % (fewer than 6 trials), if
 this machine lacks the cores (`needs_cores`), or if the records do not show it (NotHere). With `"checks": "direction only"`
 the limits say nothing of the published size, and the verdict says so. A claim of a direction names where there is no effect
-(`no_effect`, which is one of its limits): an interval that holds this value shows no direction. What is no nearer to the
+(`not` of its limits, one of the two): an interval that holds this value shows no direction. What is no nearer to the
 limits than this machine comes to itself (`Estimate.reach`) is not supported here rather than false. A claim of which
 nothing is published, our own target or hypothesis, has "-" as its published value.
 """
@@ -138,7 +138,7 @@ def judge(claim, estimate, cores):
     low = claim["holds_if"].get("from", -np.inf)
     high = claim["holds_if"].get("to", np.inf)
     if low <= estimate.low and estimate.high <= high:
-        return judge_effect(claim.get("no_effect"), estimate)
+        return judge_effect(claim["holds_if"].get("not"), estimate)
     if estimate.reach is not None and not low <= estimate.reach.value <= high:
         return NOT_HERE, f"no model can be that near: {estimate.reach.what} is {number(estimate.reach.value)}{claim.get('unit', '')}"
     if estimate.high < low:
@@ -170,8 +170,9 @@ def number(value):
 
 def condition(limits):
     if "from" in limits and "to" in limits:
-        return f"{limits['from']:g} to {limits['to']:g}"
-    return f">= {limits['from']:g}" if "from" in limits else f"<= {limits['to']:g}"
+        return f"{limits['from']:g} to {limits['to']:g}" + (f", not {limits['not']:g}" if "not" in limits else "")
+    strict = "" if "not" in limits else "="
+    return f">{strict} {limits['from']:g}" if "from" in limits else f"<{strict} {limits['to']:g}"
 
 
 def ours_text(row):

@@ -31,8 +31,12 @@ std::string ConditionText(const Json& limits, const std::string& unit) {
   const auto limit = [&](const char* name) {
     return fmt::format("{:g}{}", limits[name].get<double>(), unit);
   };
-  if (limits.contains("from") && limits.contains("to"))
-    return fmt::format("{} to {}", limit("from"), limit("to"));
+  const bool excludes = limits.contains("not");  // One of the two.
+  if (limits.contains("from") && limits.contains("to")) {
+    return fmt::format("{} to {}{}", limit("from"), limit("to"),
+                       excludes ? ", not " + limit("not") : "");
+  }
+  if (excludes) return limits.contains("from") ? "above " + limit("from") : "below " + limit("to");
   return limits.contains("from") ? "at least " + limit("from") : "at most " + limit("to");
 }
 

@@ -89,7 +89,11 @@ StoredRun ReadStoredRun(const fs::path& path) {
   if (const auto cells = manifest->find("cells");
       cells != manifest->end() && cells->is_number_integer())
     run.cells = cells->get<int>();
-  if (run.status == "running" && !IsRunning(path)) run.status = "stopped";
+  if (IsHeld(path)) {
+    run.status = "running";  // Maybe of one that is over, some cells anew.
+  } else if (run.status == "running") {
+    run.status = "stopped";
+  }
   for (const fs::path& point : PointFolders(path)) {
     CountCells(point, &run);
     if (!run.backend.empty()) continue;

@@ -92,7 +92,7 @@ class Verdicts(unittest.TestCase):
         self.assertIn("our pool spins", row["reason"])
 
     def test_a_direction_without_any_effect_does_not_hold(self):
-        claim = {"name": "x", "claim": "x", "published": -7, "holds_if": {"from": -10, "to": 0}, "no_effect": 0, "checks": "direction only"}
+        claim = {"name": "x", "claim": "x", "published": -7, "holds_if": {"from": -10, "to": 0, "not": 0}, "checks": "direction only"}
         row = claims.evaluate({**claim, "because": "the model has no cost"}, {"x": lambda: estimate(0, 0)}, 2)
         self.assertEqual((row["verdict"], row["reason"]),
                          (claims.FAILS, "there is no effect: the whole interval is 0; the model has no cost"))
@@ -100,8 +100,13 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(verdict, claims.NOT_HERE)
         self.assertIn("the interval reaches 0, which is no effect", reason)
         self.assertEqual(claims.judge(claim, estimate(-3, -0.1), 2)[0], claims.HOLDS)
-        self.assertEqual(self.verdict(1, 1, {"from": 1}, no_effect=1), claims.FAILS)
+        self.assertEqual(self.verdict(1, 1, {"from": 1, "not": 1}), claims.FAILS)
         self.assertEqual(self.verdict(1, 1, {"from": 1}), claims.HOLDS)
+
+    def test_the_table_says_that_no_effect_is_not_enough(self):
+        self.assertEqual([claims.condition(limits) for limits in ({"from": 1}, {"from": 1, "not": 1}, {"to": 0, "not": 0},
+                                                                  {"from": -10, "to": 0, "not": 0})],
+                         [">= 1", "> 1", "< 0", "-10 to 0, not 0"])
 
     def test_what_the_machine_itself_does_not_reach_blames_no_model(self):
         far, near = claims.Reach(0.4, "the hardware's own tau"), claims.Reach(0.9, "the hardware's own tau")
@@ -130,16 +135,17 @@ class Expected(unittest.TestCase):
             limits = claim["holds_if"]
             ends = [float(end) for end in re.findall(r"-?[0-9.]+", str(claim["published"]))]
             is_range = ends == [limits.get("from"), limits.get("to")]  # "-67 to -37%", of which the limits are the ends.
-            two_sided = len(limits) == 2 and limits.get("to") != 0 != limits.get("from")
+            two_sided = {"from", "to"} <= limits.keys() and limits.get("to") != 0 != limits.get("from")
             size = not isinstance(claim["published"], str) and two_sided or is_range
             known = claim["published"] in ("-", "> 0", "> 1", "< 0", "< 1")  # No size was published.
             self.assertEqual(claim.get("checks", ""), "" if size or known else "direction only", name)
 
     def test_a_published_direction_says_where_there_is_no_effect(self):
         for name, _, claim in self.each():
-            ends = set(claim["holds_if"].values())
-            if "no_effect" in claim:
-                self.assertIn(claim["no_effect"], ends, name)
+            limits = claim["holds_if"]
+            ends = {limits.get("from"), limits.get("to")}
+            if "not" in limits:
+                self.assertIn(limits["not"], ends, name)
             elif claim["published"] in ("> 0", "> 1", "< 0", "< 1") or claim.get("checks") == "direction only":
                 self.assertFalse(ends & {0, 1}, name)
 

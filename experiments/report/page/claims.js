@@ -6,8 +6,9 @@ const publishedText = (row) => (isOwnTarget(row) ? "own target" : typeof row.pub
 // In brackets, with the level; "" where there is none, or none is needed.
 const claimInterval = (row) => (row.level > 0 && row.level < 1 ? `[${rounded(row.low)} ${rounded(row.high)}] ${levelText(row.level)}` : "");
 const oursText = (row) => (row.ours === null ? "-" : el("span", {}, `${rounded(row.ours)}${claimUnit(row)}`, el("span", { class: "interval" }, ` ${claimInterval(row)}`)));
-function limitsText({ from, to }) {
-  if (from !== undefined && to !== undefined) return `${from} to ${to}`;
+function limitsText({ from, to, not }) {
+  if (from !== undefined && to !== undefined) return `${from} to ${to}${not === undefined ? "" : `, not ${not}`}`;
+  if (not !== undefined) return from !== undefined ? `> ${from}` : `< ${to}`;
   return from !== undefined ? `≥ ${from}` : `≤ ${to}`;
 }
 function verdictText(row) {

@@ -52,6 +52,7 @@ TEST_F(RunsCliTest, WhatAProcessRunsIsNeitherRemovedNorSent) {
   const std::string run = MakeRun();
   const UniqueFd held(open((folder_.path() / run).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   ASSERT_EQ(flock(held.get(), LOCK_EX), 0);
+  EXPECT_NE(Run({"runs", "list"}).out.find("running  1/1"), std::string::npos);
   for (const std::vector<std::string>& wrong :
        {std::vector<std::string>{"runs", "rm", run}, {"runs", "export", run, "x.zip"}}) {
     const Ended ended = Run(wrong);
