@@ -245,7 +245,7 @@ class PromiseTest(JsonTestCase):
             if "properties" in schema and schema.get("type") == "object":
                 self.assertIs(schema.get("additionalProperties"), False, place)
                 optional = set(schema["properties"]) - set(schema.get("required", []))
-                self.assertLessEqual(optional, {"behaviours", "low", "high", "level", "p", "corrected_p", "effect", "wins", "decided", "from", "to"}, place)
+                self.assertLessEqual(optional, {"behaviours", "low", "high", "level", "p", "corrected_p", "effect", "wins", "decided", "from", "to", "not"}, place)
             for key, part in schema.items():
                 walk(part, f"{place}/{key}")
         names = sorted(file.name for file in SCHEMAS.glob("*.schema.json"))
