@@ -201,8 +201,11 @@ void Dispatcher::Poll(TimePoint now) {
   // For a queue that no server of its class may take from a poller would wait for ever, and keep
   // others waiting.
   const auto look = [&](size_t service, ServerClass kind) {
-    const std::optional<size_t> server = ServerOf(service, kind);
-    return server ? View(service, *server, now) : FrontQueue().View(IdOf(service), now);
+    if (const std::optional<size_t> server = ServerOf(service, kind))
+      return View(service, *server, now);
+    QueueView none;
+    none.service = IdOf(service);
+    return none;
   };
   const auto hand = [&](size_t service, ServerClass kind) {
     const std::optional<size_t> server = servers_.Next(service, kind);

@@ -36,7 +36,6 @@ void FrontQueue::Answered(Duration response) {
 QueueView FrontQueue::View(ServiceId service, TimePoint now) const {
   QueueView view;
   view.service = service;
-  view.oldest_deadline = TimePoint::max();
   const auto recent = static_cast<int64_t>(recent_.size());
   if (recent > 0) view.recent_response = recent_sum_ / recent;
   if (waiting_.empty()) return view;

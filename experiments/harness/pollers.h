@@ -34,8 +34,9 @@ class Pollers {
   using Hand = std::function<bool(size_t service, ServerClass kind)>;
   // Polls as often as was due until now.
   void Run(TimePoint now, const Look& look, const Hand& hand);
-  // When one polls next that may find something.
+  // Whether a request of the service waits that a server of the class can be handed.
   using Waits = std::function<bool(size_t service, ServerClass kind)>;
+  // When one polls next that may find something.
   std::optional<TimePoint> Next(const Waits& waits) const;
 
  private:

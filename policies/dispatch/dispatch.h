@@ -19,10 +19,11 @@ namespace cosched {
 struct QueueView {
   ServiceId service;
   int64_t length = 0;
-  Duration oldest_wait{0};    // Of the request at the front, since it was due.
-  Duration mean_wait{0};      // Of all that wait.
-  Duration objective{0};      // Of the mean response in a window (sla_ms); 0 = none.
-  TimePoint oldest_deadline;  // Of the request at the front; TimePoint::max() without an objective.
+  Duration oldest_wait{0};  // Of the request at the front, since it was due.
+  Duration mean_wait{0};    // Of all that wait.
+  Duration objective{0};    // Of the mean response in a window (sla_ms); 0 = none.
+  // Of the request at the front; TimePoint::max() without one, or without an objective.
+  TimePoint oldest_deadline = TimePoint::max();
   std::optional<Duration> recent_response;  // Mean of the last 50 answers, by any server.
   // Service time of the front request (of one of a unit of work, if there is none) on this server.
   std::optional<Duration> expected;

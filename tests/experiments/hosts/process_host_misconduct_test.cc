@@ -59,7 +59,8 @@ TEST_F(ProcessHostTest, PausesDoNotHideATenantThatHangs) {
   }
 }
 
-// Whoever was suspended looks before those have run that were suspended with it.
+// Whoever was suspended looks before those have run that were suspended with it. The sleeps wait for
+// nothing: they are the time in which nobody looks.
 TEST_F(ProcessHostTest, ATimeInWhichNobodyLookedIsNoSilence) {
   options_.timeouts.heartbeat = seconds(1);
   options_.timeouts.start = milliseconds(300);

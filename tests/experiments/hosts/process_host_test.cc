@@ -244,13 +244,14 @@ class Killer {
   std::thread thread_;
 };
 
-// The bound is 100 ms from kill -9 to the report; the cores are then free for others. On a machine
-// crowded by strangers the kernel alone may take long to let all threads die, and this test's own
-// core may be a virtual one that has lost its own: the best try is the host's.
-TEST_F(ProcessHostTest, DeathIsReportedWithin100Milliseconds) {
+// The bound is 100 ms from kill -9 to the report, half of it for the host; the cores are then free for
+// others. On a machine crowded by strangers the kernel may take longer than its half to let all
+// threads die, and this test's own core may be a virtual one that has lost its own: the best try is
+// the host's.
+TEST_F(ProcessHostTest, DeathIsReportedWithin50MillisecondsOfTheKernels) {
   const RealtimeScope realtime;  // As the harness does.
-  constexpr Duration kBound = milliseconds(100);
-  Duration best = seconds(60), quickest_kernel = seconds(60);
+  constexpr Duration kBound = milliseconds(50);
+  Duration best = seconds(60);
   for (int i = 0; i < 5 && best > kBound; ++i) {
     const JobId victim = Start("obedient", two_);
     ExpectSettled(victim);
@@ -267,11 +268,9 @@ TEST_F(ProcessHostTest, DeathIsReportedWithin100Milliseconds) {
     const Duration taken = reported - killer.killed();
     std::cout << "reported after " << ToSeconds(taken) * 1e3 << " ms, of which the kernel took "
               << ToSeconds(kernel) * 1e3 << " ms" << std::endl;
-    best = std::min(best, taken);
-    quickest_kernel = std::min(quickest_kernel, kernel);
+    best = std::min(best, taken - kernel);
   }
   ExpectSettled(Start("obedient", two_));
-  if (quickest_kernel > milliseconds(50)) GTEST_SKIP() << "the kernel takes too long to kill here";
   EXPECT_LE(best, kBound);
 }
 
